@@ -1,0 +1,50 @@
+# Whether the bpf source is built: PROCTALLY_WITH_BPF, and with what.
+set(PROCTALLY_BPF AUTO CACHE STRING "Build the bpf source: ON, OFF, or AUTO (where its tools are)")
+set_property(CACHE PROPERTY PROCTALLY_BPF PROPERTY STRINGS ON OFF AUTO)
+
+set(PROCTALLY_WITH_BPF FALSE)
+if(PROCTALLY_BPF STREQUAL "OFF")
+  message(STATUS "bpf source: off")
+  return()
+endif()
+
+find_program(PROCTALLY_CLANG NAMES clang clang-14)
+find_program(PROCTALLY_BPFTOOL NAMES bpftool PATHS /usr/sbin /sbin)
+find_program(PROCTALLY_LLVM_STRIP NAMES llvm-strip llvm-strip-14)
+pkg_check_modules(BPF IMPORTED_TARGET libbpf>=1.1)
+
+set(missing)
+foreach(tool CLANG BPFTOOL LLVM_STRIP)
+  if(NOT PROCTALLY_${tool})
+    list(APPEND missing ${tool})
+  endif()
+endforeach()
+if(NOT BPF_FOUND)
+  list(APPEND missing libbpf)
+endif()
+
+# As the kernel's tracing headers call them.
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  set(PROCTALLY_BPF_ARCH x86)
+elseif(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
+  set(PROCTALLY_BPF_ARCH arm64)
+else()
+  list(APPEND missing "a port to ${CMAKE_SYSTEM_PROCESSOR}")
+endif()
+
+# The kernel's types, where the distribution keeps them per architecture.
+set(PROCTALLY_BPF_SYSTEM_INCLUDE /usr/include)
+if(CMAKE_LIBRARY_ARCHITECTURE)
+  set(PROCTALLY_BPF_SYSTEM_INCLUDE /usr/include/${CMAKE_LIBRARY_ARCHITECTURE})
+endif()
+
+if(NOT missing)
+  set(PROCTALLY_WITH_BPF TRUE)
+  message(STATUS "bpf source: on")
+elseif(PROCTALLY_BPF STREQUAL "ON")
+  list(JOIN missing ", " missing)
+  message(FATAL_ERROR "bpf source: missing ${missing}")
+else()
+  list(JOIN missing ", " missing)
+  message(STATUS "bpf source: off, missing ${missing}")
+endif()
