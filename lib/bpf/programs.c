@@ -1,0 +1,255 @@
+/*
+ * programs - the programs in the kernel: loaded, attached, asked.
+ *
+ * libbpf tells what it does on standard error, in its own words and many lines; here it is quiet,
+ * for a refusal is an ordinary outcome with a reason of ours.
+ */
+#include "bpf/programs.h"
+
+#include "bpf/proctally.skel.h"
+#include "bpf/record.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <errno.h>
+#include <linux/btf.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Of the first pid namespace, in every kernel: PROC_PID_INIT_INO. */
+static const ino_t FIRST_NAMESPACE = 0xeffffffc;
+enum {
+    CPUS_MAX = 1024, /* as the programs have it */
+    SWEEP_AT_ONCE = 256,
+};
+
+struct programs {
+    struct proctally_bpf *skeleton;
+    struct bpf_link *walk;
+    struct ring_buffer *ring;
+    programs_end_function *function; /* while draining */
+    void *arg;
+    struct exiting exiting[SWEEP_AT_ONCE];
+};
+
+static int silence(enum libbpf_print_level level, const char *format, va_list args)
+{
+    (void)level;
+    (void)format;
+    (void)args;
+    return 0;
+}
+
+static int take_end(void *arg, void *bytes, size_t n)
+{
+    struct programs *p = arg;
+
+    p->function(p->arg, bytes, n);
+    return 0;
+}
+
+static bool is_namespaced(void)
+{
+    struct stat st;
+
+    return stat("/proc/self/ns/pid", &st) < 0 || st.st_ino != FIRST_NAMESPACE;
+}
+
+/* Before 6.2 a counter of memory is one number. */
+static bool counters_have_parts(const struct proctally_bpf *s)
+{
+    const struct btf *btf = bpf_object__btf(s->obj);
+    struct btf *kernel = btf ? btf__load_vmlinux_btf() : NULL;
+    bool have = kernel && btf__find_by_name_kind(kernel, "mm_rss_stat", BTF_KIND_STRUCT) < 0;
+
+    btf__free(kernel);
+    return have;
+}
+
+static void configure(struct proctally_bpf *s)
+{
+    int cpus = libbpf_num_possible_cpus();
+    bool namespaced = is_namespaced(), parts = counters_have_parts(s);
+
+    s->rodata->namespaced = namespaced;
+    s->rodata->n_cpus = parts && cpus > 0 && cpus <= CPUS_MAX ? (uint32_t)cpus : 0;
+    bpf_program__set_autoload(s->progs.learn_cpus, s->rodata->n_cpus > 0);
+}
+
+static int learn_cpus(struct proctally_bpf *s)
+{
+    LIBBPF_OPTS(bpf_test_run_opts, options);
+    int r;
+
+    if (s->rodata->n_cpus == 0)
+        return 0;
+    r = bpf_prog_test_run_opts(bpf_program__fd(s->progs.learn_cpus), &options);
+    if (r < 0)
+        return r;
+    return options.retval == s->rodata->n_cpus ? 0 : -ENOTSUP;
+}
+
+static int attach(struct bpf_link **link, const struct bpf_program *program)
+{
+    if (*link || !bpf_program__autoload(program))
+        return 0;
+    *link = bpf_program__attach(program);
+    return *link ? 0 : -errno;
+}
+
+static void detach(struct bpf_link **link)
+{
+    bpf_link__destroy(*link);
+    *link = NULL;
+}
+
+int programs_resume(struct programs *p)
+{
+    struct proctally_bpf *s = p->skeleton;
+    int r;
+
+    /* Whoever's exit was not noted has no number later on. */
+    r = attach(&s->links.note_exit, s->progs.note_exit);
+    if (r == 0)
+        r = attach(&s->links.note_victim, s->progs.note_victim);
+    if (r == 0)
+        r = attach(&s->links.note_end, s->progs.note_end);
+    if (r < 0)
+        programs_pause(p);
+    return r;
+}
+
+void programs_pause(struct programs *p)
+{
+    detach(&p->skeleton->links.note_end);
+    detach(&p->skeleton->links.note_victim);
+    detach(&p->skeleton->links.note_exit);
+}
+
+/* The first walk learns the reader's namespace, which ends are then told apart by. */
+static int walk_once(struct programs *p)
+{
+    char bytes[4096];
+    ssize_t n;
+    int fd = programs_walk(p);
+
+    if (fd < 0)
+        return fd;
+    n = read(fd, bytes, sizeof(bytes));
+    close(fd);
+    return n > 0 ? 0 : n == 0 ? -ENODATA : -errno;
+}
+
+static int load(struct programs *p)
+{
+    int r;
+
+    p->skeleton = proctally_bpf__open();
+    if (!p->skeleton)
+        return -errno;
+    configure(p->skeleton);
+    r = proctally_bpf__load(p->skeleton);
+    if (r == 0)
+        r = learn_cpus(p->skeleton);
+    if (r < 0)
+        return r;
+    p->walk = bpf_program__attach_iter(p->skeleton->progs.walk_tasks, NULL);
+    if (!p->walk)
+        return -errno;
+    p->ring = ring_buffer__new(bpf_map__fd(p->skeleton->maps.ends), take_end, p, NULL);
+    if (!p->ring)
+        return -errno;
+    r = walk_once(p);
+    return r < 0 ? r : programs_resume(p);
+}
+
+static enum programs_failure failure_of(int r)
+{
+    if (r == -ENOMEM)
+        return PROGRAMS_NO_MEMORY;
+    if (access("/sys/kernel/btf/vmlinux", R_OK) < 0)
+        return PROGRAMS_NO_BTF;
+    /* The verifier refuses with EACCES, who may not even ask gets EPERM. */
+    return r == -EPERM ? PROGRAMS_DENIED : PROGRAMS_REFUSED;
+}
+
+int programs_load(struct programs **ret, enum programs_failure *ret_failure)
+{
+    struct programs *p = calloc(1, sizeof(*p));
+    int r = p ? 0 : -ENOMEM;
+
+    libbpf_set_print(silence);
+    if (p)
+        r = load(p);
+    if (r < 0) {
+        *ret_failure = failure_of(r);
+        programs_free(p);
+        return r;
+    }
+    *ret = p;
+    return 0;
+}
+
+void programs_free(struct programs *p)
+{
+    if (!p)
+        return;
+    ring_buffer__free(p->ring);
+    bpf_link__destroy(p->walk);
+    proctally_bpf__destroy(p->skeleton);
+    free(p);
+}
+
+int programs_walk(struct programs *p)
+{
+    int fd = bpf_iter_create(bpf_link__fd(p->walk));
+
+    return fd < 0 ? -errno : fd;
+}
+
+void programs_drain(struct programs *p, programs_end_function *function, void *arg)
+{
+    p->function = function;
+    p->arg = arg;
+    (void)ring_buffer__consume(p->ring);
+}
+
+/* One that was left is as if it had exited now. */
+static void sweep_one(struct programs *p, uint64_t key, struct exiting *exiting, uint64_t now_ns,
+                      programs_exit_function *function, void *arg)
+{
+    exiting->taken = function(arg, &exiting->end);
+    exiting->exit_ns = now_ns;
+    (void)bpf_map_update_elem(bpf_map__fd(p->skeleton->maps.exits), &key, exiting, BPF_EXIST);
+}
+
+void programs_sweep(struct programs *p, uint64_t now_ns, uint64_t before_ns,
+                    programs_exit_function *function, void *arg)
+{
+    uint64_t keys[SWEEP_AT_ONCE], at = 0;
+    int fd = bpf_map__fd(p->skeleton->maps.exits), r;
+    bool first = true;
+
+    do {
+        uint32_t n = SWEEP_AT_ONCE;
+
+        r = bpf_map_lookup_batch(fd, first ? NULL : &at, &at, keys, p->exiting, &n, NULL);
+        if (r < 0 && errno != ENOENT)
+            return;
+        for (uint32_t i = 0; i < n; i++)
+            if (!p->exiting[i].taken && p->exiting[i].exit_ns < before_ns)
+                sweep_one(p, keys[i], &p->exiting[i], now_ns, function, arg);
+        first = false;
+    } while (r == 0);
+}
+
+int programs_ring_fd(const struct programs *p)
+{
+    return ring_buffer__epoll_fd(p->ring);
+}
+
+uint64_t programs_lost(const struct programs *p)
+{
+    return __atomic_load_n(&p->skeleton->bss->lost_ends, __ATOMIC_RELAXED);
+}
