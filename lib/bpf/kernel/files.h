@@ -1,0 +1,49 @@
+#pragma once
+/* files - how many descriptors a process has open, by the kernel's bits of those that are. */
+#include "bpf/kernel/types.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <stdbool.h>
+
+enum {
+    WORD_BITS = 8 * sizeof(unsigned long),
+    /* Of larger tables the size of /proc/PID/fd tells, or its entries do. */
+    FILES_WORDS_MAX = 128,
+    FILES_WORDS_AT_ONCE = 4,
+};
+
+/* Tables are of 1 word, 2, or a multiple of 4. */
+static __always_inline __u32 count_words(const unsigned long *open, __u32 words)
+{
+    unsigned long bits[FILES_WORDS_AT_ONCE] = {};
+    __u32 n = 0;
+
+    if (words >= FILES_WORDS_AT_ONCE)
+        bpf_probe_read_kernel(bits, sizeof(bits), open);
+    else if (words == 2)
+        bpf_probe_read_kernel(bits, 2 * sizeof(*bits), open);
+    else
+        bpf_probe_read_kernel(bits, sizeof(*bits), open);
+    for (int i = 0; i < FILES_WORDS_AT_ONCE; i++)
+        if (bits[i])
+            n += (__u32)__builtin_popcountl(bits[i]);
+    return n;
+}
+
+static __always_inline bool count_files(const struct files_struct *files, __u32 *ret)
+{
+    const struct fdtable *table = files->fdt;
+    const unsigned long *open = table->open_fds;
+    __u32 words = table->max_fds / WORD_BITS, n = 0;
+
+    if (words > FILES_WORDS_MAX || (words > 2 && words % FILES_WORDS_AT_ONCE))
+        return false;
+    for (__u32 word = 0; word < FILES_WORDS_MAX; word += FILES_WORDS_AT_ONCE) {
+        if (word >= words)
+            break;
+        n += count_words(open + word, words - word);
+    }
+    *ret = n;
+    return true;
+}
