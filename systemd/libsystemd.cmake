@@ -1,0 +1,14 @@
+# Whether there is a libsystemd to build with: sets PROCTALLY_WITH_SYSTEMD, SYSTEMD_VERSION and
+# the target PkgConfig::SYSTEMD.
+set(PROCTALLY_SYSTEMD AUTO CACHE STRING "Use libsystemd: ON, OFF, or AUTO, if it is there")
+set_property(CACHE PROPERTY PROCTALLY_SYSTEMD PROPERTY STRINGS AUTO ON OFF)
+
+set(PROCTALLY_WITH_SYSTEMD OFF)
+if(PROCTALLY_SYSTEMD STREQUAL "AUTO")
+  pkg_check_modules(SYSTEMD IMPORTED_TARGET libsystemd)
+elseif(PROCTALLY_SYSTEMD)
+  pkg_check_modules(SYSTEMD REQUIRED IMPORTED_TARGET libsystemd)
+endif()
+if(PROCTALLY_SYSTEMD AND SYSTEMD_FOUND)
+  set(PROCTALLY_WITH_SYSTEMD ON)
+endif()
