@@ -1,0 +1,4 @@
+/* fuzz_loadavg - loadavg. */
+#include "fuzz.h"
+
+FUZZ_TARGET(digest_loadavg)

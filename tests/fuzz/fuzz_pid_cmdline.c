@@ -1,0 +1,4 @@
+/* fuzz_pid_cmdline - cmdline. */
+#include "fuzz.h"
+
+FUZZ_TARGET(digest_pid_cmdline)

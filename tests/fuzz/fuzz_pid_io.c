@@ -1,0 +1,4 @@
+/* fuzz_pid_io - io. */
+#include "fuzz.h"
+
+FUZZ_TARGET(digest_pid_io)

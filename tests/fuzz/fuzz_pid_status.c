@@ -1,0 +1,4 @@
+/* fuzz_pid_status - status. */
+#include "fuzz.h"
+
+FUZZ_TARGET(digest_pid_status)
