@@ -122,10 +122,14 @@ static int gather_add(struct gather *g, const struct record_head *head)
 
 static const struct look *look_of_one(struct gather *g, const struct process_record *record)
 {
-    g->single = (struct look){.record = *record, .has_leader = true};
-    g->single.usage = record->task.ended;
-    add_thread(&g->single, &record->task);
-    return &g->single;
+    struct look *look = &g->single;
+
+    look->record = *record;
+    look->has_leader = true;
+    look->usage = record->task.ended;
+    task_usage_add(&look->usage, &record->task.usage);
+    look->own = record->task.own;
+    return look;
 }
 
 int gather_take(struct gather *g, const struct record_head *head, const struct look **ret)

@@ -31,18 +31,30 @@ static __always_inline __u32 count_words(const unsigned long *open, __u32 words)
     return n;
 }
 
-static __always_inline bool count_files(const struct files_struct *files, __u32 *ret)
+/* Where the bits are; nothing, of a process without descriptors. */
+struct open_files {
+    const unsigned long *bits;
+    __u32 words;
+};
+
+static __always_inline struct open_files open_files_of(const struct files_struct *files)
 {
     const struct fdtable *table = files->fdt;
-    const unsigned long *open = table->open_fds;
-    __u32 words = table->max_fds / WORD_BITS, n = 0;
+
+    return (struct open_files){.bits = table->open_fds, .words = table->max_fds / WORD_BITS};
+}
+
+/* Returns whether there were few enough to count. */
+static __always_inline bool count_files(const struct open_files *open, __u32 *ret)
+{
+    __u32 words = open->words, n = 0;
 
     if (words > FILES_WORDS_MAX || (words > 2 && words % FILES_WORDS_AT_ONCE))
         return false;
     for (__u32 word = 0; word < FILES_WORDS_MAX; word += FILES_WORDS_AT_ONCE) {
         if (word >= words)
             break;
-        n += count_words(open + word, words - word);
+        n += count_words(open->bits + word, words - word);
     }
     *ret = n;
     return true;

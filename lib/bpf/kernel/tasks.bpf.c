@@ -80,31 +80,65 @@ static __always_inline __u32 flags_of(const struct task_struct *task)
     return flags;
 }
 
-/* A kernel thread may borrow an address space, but has none. */
-static __always_inline void take_memory(const struct task_struct *task, struct process_record *ret)
-{
-    const struct mm_struct *mm = task->mm;
+/* Where a process' memory and descriptors are; they may change hands while they are looked at. */
+struct holdings {
+    const struct mm_struct *mm;
+    const struct files_struct *files;
+    struct open_files open;
+};
 
-    if (!mm || (task->flags & KERNEL_PF_KTHREAD))
+/* A kernel thread may borrow an address space, but has none. */
+static __always_inline bool has_memory(const struct task_struct *task, const struct mm_struct *mm)
+{
+    return mm && !(task->flags & KERNEL_PF_KTHREAD);
+}
+
+static __always_inline void take_memory(const struct task_struct *task, const struct mm_struct *mm,
+                                        struct process_record *ret)
+{
+    if (!has_memory(task, mm))
         return;
-    ret->virtual_pages = mm->total_vm;
-    ret->mappings = (__u32)mm->map_count;
     if (take_counters(mm, ret))
         ret->flags |= TASK_MEMORY_KNOWN;
     if (task->mm == mm)
         ret->flags |= TASK_HAS_MEMORY;
 }
 
-static __always_inline void take_files(const struct task_struct *task, struct process_record *ret)
+static __always_inline void take_files(const struct task_struct *task,
+                                       const struct holdings *holdings, struct process_record *ret)
 {
-    const struct files_struct *files = task->files;
-
-    if (!files)
+    if (!holdings->files)
         return;
-    if (count_files(files, &ret->open_fds))
+    if (count_files(&holdings->open, &ret->open_fds))
         ret->flags |= TASK_FDS_COUNTED;
-    if (task->files == files)
+    if (task->files == holdings->files)
         ret->flags |= TASK_HAS_FILES;
+}
+
+/*
+ * What lies in structures of their own, each of which the processor has to wait for. None of these
+ * reads needs what another one brings, so all are waited for at once, if nothing comes between.
+ */
+static __always_inline void take_far(const struct task_struct *task, struct holdings *ret_holdings,
+                                     struct process_record *ret)
+{
+    const struct mm_struct *mm = task->mm;
+    const struct files_struct *files = task->files;
+    const struct cgroup *cgroup = task->cgroups->dfl_cgrp;
+
+    ret->parent_pid = process_number_of(task->real_parent);
+    ret->uid = task->real_cred->euid.val;
+    ret->threads = (__u32)task->signal->nr_threads;
+    ret->open_fds_limit = task->signal->rlim[KERNEL_RLIMIT_NOFILE].rlim_cur;
+    if (has_memory(task, mm)) {
+        ret->virtual_pages = mm->total_vm;
+        ret->mappings = (__u32)mm->map_count;
+    }
+    ret_holdings->mm = mm;
+    ret_holdings->files = files;
+    ret_holdings->open = open_files_of(files);
+    ret->cgroup_set = (__u64)task->cgroups;
+    ret->cgroup = cgroup->kn->id;
 }
 
 static __always_inline void take_thread(const struct task_struct *task, __u32 kind,
@@ -121,19 +155,16 @@ static __always_inline void take_thread(const struct task_struct *task, __u32 ki
 static __always_inline void take_process(const struct task_struct *task, __u32 kind,
                                          struct process_record *ret)
 {
+    struct holdings holdings;
+
+    take_far(task, &holdings, ret);
     take_thread(task, kind, &ret->task);
     ret->start_ns = task->start_boottime;
-    ret->cgroup = task->cgroups->dfl_cgrp->kn->id;
-    ret->cgroup_set = (__u64)task->cgroups;
-    ret->open_fds_limit = task->signal->rlim[KERNEL_RLIMIT_NOFILE].rlim_cur;
-    ret->parent_pid = process_number_of(task->real_parent);
-    ret->uid = task->real_cred->euid.val;
-    ret->threads = (__u32)task->signal->nr_threads;
     ret->state = state_letter(task);
     ret->flags = flags_of(task);
     take_comm(task, ret->comm);
-    take_memory(task, ret);
-    take_files(task, ret);
+    take_memory(task, holdings.mm, ret);
+    take_files(task, &holdings, ret);
 }
 
 /* The reader's namespace is that of the task that reads. */
