@@ -9,11 +9,11 @@
  *
  * A process that ended leaves its bases behind for a cycle: should it turn out to live (a kernel
  * that answered ESRCH once), it goes on from them and is credited nothing twice. (Of thousands
- * that end at once, not all do.) One that was away for longer is known no more, unless its end is awaited: where the kernel tells of each, its last
- * totals come some time after it was seen for the last time, with table_see_end(). Where start
- * times can be compared to the cycles', what is new but older than the last cycle was only hidden
- * (by a mount option, a privilege, an error), and enters as base: what it used is not of this
- * moment.
+ * that end at once, not all do.) One that was away for longer is known no more, unless its end is
+ * awaited: where the kernel tells of each, its last totals come some time after it was seen for the
+ * last time, with table_see_end(). Where start times can be compared to the cycles', what is new
+ * but older than the last cycle was only hidden (by a mount option, a privilege, an error), and
+ * enters as base: what it used is not of this moment.
  *
  * Records are referred to by number. A number is good as long as the process is present, and
  * through the cycle in which it ended; a pointer only until the next table_see().

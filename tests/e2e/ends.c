@@ -1,7 +1,7 @@
 /*
  * ends - processes and threads that end, all of whose use is known. Prints "ready", begins with the
- * first line of input, prints what was used in one line, and stays until input ends. It calls itself
- * NAME.
+ * first line of input, prints what was used in one line, and stays until input ends. It calls
+ * itself NAME.
  *
  *     ends NAME burst N     N times /bin/true, four at a time
  *     ends NAME reasons N   N children for each way to end: exit 0, exit 3, TERM, KILL, SEGV
