@@ -10,24 +10,6 @@ static uint64_t ticks_of(uint64_t ns, uint32_t per_second)
     return ns / (1000000000u / per_second);
 }
 
-static enum state state_of(uint32_t letter)
-{
-    switch (letter) {
-    case 'R':
-        return STATE_RUNNING;
-    case 'S':
-        return STATE_SLEEPING;
-    case 'D':
-        return STATE_DISK_SLEEP;
-    case 'T':
-        return STATE_STOPPED;
-    case 'Z':
-        return STATE_ZOMBIE;
-    default:
-        return STATE_OTHER;
-    }
-}
-
 static void set_comm(struct sample *s, const char comm[TASK_COMM_SIZE])
 {
     s->comm_len = (uint8_t)strnlen(comm, TASK_COMM_SIZE);
@@ -120,7 +102,7 @@ void task_sample(const struct look *look, const struct task_own *ended,
     ret->kernel_thread = r->flags & TASK_KERNEL_THREAD;
     ret->exited_leader = look->has_stand_in;
     ret->ending = r->flags & (TASK_EXITING | TASK_DEAD);
-    ret->state = state_of(r->state);
+    ret->state = state_of_letter((char)r->state);
     set_comm(ret, r->comm);
     set_usage(ret, &look->usage);
     set_own(ret, &own);

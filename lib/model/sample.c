@@ -53,6 +53,24 @@ const char *state_name(enum state state)
     return names[state];
 }
 
+enum state state_of_letter(char letter)
+{
+    switch (letter) {
+    case 'R':
+        return STATE_RUNNING;
+    case 'S':
+        return STATE_SLEEPING;
+    case 'D':
+        return STATE_DISK_SLEEP;
+    case 'T':
+        return STATE_STOPPED;
+    case 'Z':
+        return STATE_ZOMBIE;
+    default:
+        return STATE_OTHER;
+    }
+}
+
 const char *part_name(enum part part)
 {
     static const char *const names[PART_N] = {

@@ -101,6 +101,9 @@ const char *state_name(enum state state);
 enum part counter_part(enum counter field);
 enum part gauge_part(enum gauge field);
 
+/* The state that a letter stands for: field 3 of /proc/PID/stat. */
+enum state state_of_letter(char letter);
+
 /* The fields that a part holds, as masks of 1 << enum value. */
 uint32_t part_counters(enum part part);
 uint32_t part_gauges(enum part part);

@@ -66,24 +66,6 @@ int process_memory_dir(const struct procfs *fs)
     return fs->process.thread >= 0 ? fs->process.thread : fs->process.dir;
 }
 
-static enum state process_state(char letter)
-{
-    switch (letter) {
-    case 'R':
-        return STATE_RUNNING;
-    case 'S':
-        return STATE_SLEEPING;
-    case 'D':
-        return STATE_DISK_SLEEP;
-    case 'T':
-        return STATE_STOPPED;
-    case 'Z':
-        return STATE_ZOMBIE;
-    default:
-        return STATE_OTHER;
-    }
-}
-
 static void process_clear(struct sample *s)
 {
     s->have_uid = false;
@@ -105,7 +87,7 @@ static void process_take_comm(struct sample *s, struct span comm)
 /* What stat says of a thread rather than of the process. */
 static void process_take_thread_stat(struct sample *s, const struct pid_stat *stat)
 {
-    s->state = process_state(stat->state);
+    s->state = state_of_letter(stat->state);
     s->ending = stat->exiting || pid_stat_is_dead(stat);
     s->have_gauges &= ~(UINT32_C(1) << GAUGE_VIRTUAL_BYTES);
     if (pid_stat_has(stat, PID_STAT_VIRTUAL_BYTES))

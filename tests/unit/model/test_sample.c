@@ -37,6 +37,20 @@ static void setting(void **state)
     assert_int_equal(s.have_gauges, 1u << GAUGE_SWAP_BYTES);
 }
 
+/* As proc(5) names them; what a future kernel shows is some other one. */
+static void letters(void **state)
+{
+    (void)state;
+    assert_int_equal(state_of_letter('R'), STATE_RUNNING);
+    assert_int_equal(state_of_letter('S'), STATE_SLEEPING);
+    assert_int_equal(state_of_letter('D'), STATE_DISK_SLEEP);
+    assert_int_equal(state_of_letter('T'), STATE_STOPPED);
+    assert_int_equal(state_of_letter('Z'), STATE_ZOMBIE);
+    for (const char *other = "tXIPKWxQ \377"; *other; other++)
+        assert_int_equal(state_of_letter(*other), STATE_OTHER);
+    assert_int_equal(state_of_letter('\0'), STATE_OTHER);
+}
+
 static void lacking(void **state)
 {
     struct wanted nothing = {0},
@@ -75,6 +89,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_field_is_of_one_part),
         cmocka_unit_test(setting),
+        cmocka_unit_test(letters),
         cmocka_unit_test(lacking),
         cmocka_unit_test(identities),
     };
