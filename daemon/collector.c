@@ -13,6 +13,7 @@
 #include "daemon/schedule.h"
 #include "daemon/self.h"
 #include "daemon/source.h"
+#include "daemon/source_choice.h"
 #include "daemon/state_file.h"
 #include "daemon/version.h"
 
@@ -243,7 +244,7 @@ static void leave_bpf(struct collector *c)
     if (!c->cycle.bpf_failed)
         return;
     c->cycle.bpf_failed = false;
-    c->source_reason = "lost";
+    c->source_reason = source_reason_name(SOURCE_LOST);
     log_warn("the bpf source failed, processes are read from /proc from now on");
     source_pause(c->bpf);
 }
