@@ -118,6 +118,15 @@ int placing_read(struct placing *p, const struct sample *s, struct placing_numbe
     return r;
 }
 
+void placing_learn(struct placing *p, uint64_t id, struct span path)
+{
+    uint32_t number;
+
+    /* Without memory it just is not known. */
+    if (p->ids_tell && cgroups_enter(&p->cgroups, path, &number) == 0)
+        cgroups_set_id(&p->cgroups, number, id);
+}
+
 void placing_recall(struct placing *p, const struct sample *s, struct placing_numbers numbers,
                     struct placing_read *ret)
 {

@@ -80,6 +80,12 @@ int placing_read(struct placing *p, const struct sample *s, struct placing_numbe
                  struct placing_read *ret);
 
 /*
+ * A control group was made, and these are its id and its path. It is known for two cycles, and as
+ * long as processes are in it.
+ */
+void placing_learn(struct placing *p, uint64_t id, struct span path);
+
+/*
  * Of a process that is not there any more, and was not seen when it was: by its id, or it was where
  * its parent is.
  */

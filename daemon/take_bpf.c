@@ -311,10 +311,23 @@ static bool is_there(void *arg, struct identity identity)
     return ref != TABLE_NONE && table_process(&c->table, ref)->seen == c->table.cycle;
 }
 
+/* Before processes are placed in them. */
+static void learn_cgroups(struct cycle *c)
+{
+    struct new_cgroups *made = &c->bpf->new_cgroups;
+    struct span path;
+    uint64_t id;
+
+    for (size_t at = 0; new_cgroups_next(made, &at, &id, &path);)
+        placing_learn(&c->placing, id, path);
+    new_cgroups_forget(made);
+}
+
 int take_bpf_processes(struct cycle *c)
 {
     int r = bpf_source_begin(c->bpf);
 
+    learn_cgroups(c);
     if (r < 0)
         return r == -EMFILE || r == -ENFILE || r == -ENOMEM ? r : -EPROTO;
     r = take_walk(c);

@@ -17,8 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of the first pid namespace, in every kernel: PROC_PID_INIT_INO. */
-static const ino_t FIRST_NAMESPACE = 0xeffffffc;
+/* Of the first namespaces, in every kernel: PROC_PID_INIT_INO, PROC_CGROUP_INIT_INO. */
+static const ino_t FIRST_PID_NAMESPACE = 0xeffffffc, FIRST_CGROUP_NAMESPACE = 0xeffffffb;
 enum {
     CPUS_MAX = 1024, /* as the programs have it */
     SWEEP_AT_ONCE = 256,
@@ -28,7 +28,7 @@ struct programs {
     struct proctally_bpf *skeleton;
     struct bpf_link *walk;
     struct ring_buffer *ring;
-    programs_end_function *function; /* while draining */
+    programs_record_function *function; /* while draining */
     void *arg;
     struct exiting exiting[SWEEP_AT_ONCE];
 };
@@ -41,7 +41,7 @@ static int silence(enum libbpf_print_level level, const char *format, va_list ar
     return 0;
 }
 
-static int take_end(void *arg, void *bytes, size_t n)
+static int take_record(void *arg, void *bytes, size_t n)
 {
     struct programs *p = arg;
 
@@ -49,11 +49,11 @@ static int take_end(void *arg, void *bytes, size_t n)
     return 0;
 }
 
-static bool is_namespaced(void)
+static bool is_namespace(const char *path, ino_t number)
 {
     struct stat st;
 
-    return stat("/proc/self/ns/pid", &st) < 0 || st.st_ino != FIRST_NAMESPACE;
+    return stat(path, &st) == 0 && st.st_ino == number;
 }
 
 /* Before 6.2 a counter of memory is one number. */
@@ -70,11 +70,16 @@ static bool counters_have_parts(const struct proctally_bpf *s)
 static void configure(struct proctally_bpf *s)
 {
     int cpus = libbpf_num_possible_cpus();
-    bool namespaced = is_namespaced(), parts = counters_have_parts(s);
+    bool namespaced = !is_namespace("/proc/self/ns/pid", FIRST_PID_NAMESPACE);
+    bool parts = counters_have_parts(s);
 
     s->rodata->namespaced = namespaced;
     s->rodata->n_cpus = parts && cpus > 0 && cpus <= CPUS_MAX ? (uint32_t)cpus : 0;
     bpf_program__set_autoload(s->progs.learn_cpus, s->rodata->n_cpus > 0);
+    /* In another namespace paths begin elsewhere, and most are of processes that are not seen. */
+    bpf_program__set_autoload(s->progs.note_cgroup,
+                              !namespaced &&
+                                  is_namespace("/proc/self/ns/cgroup", FIRST_CGROUP_NAMESPACE));
 }
 
 static int learn_cpus(struct proctally_bpf *s)
@@ -109,8 +114,10 @@ int programs_resume(struct programs *p)
     struct proctally_bpf *s = p->skeleton;
     int r;
 
+    r = attach(&s->links.note_cgroup, s->progs.note_cgroup);
     /* Whoever's exit was not noted has no number later on. */
-    r = attach(&s->links.note_exit, s->progs.note_exit);
+    if (r == 0)
+        r = attach(&s->links.note_exit, s->progs.note_exit);
     if (r == 0)
         r = attach(&s->links.note_victim, s->progs.note_victim);
     if (r == 0)
@@ -125,6 +132,7 @@ void programs_pause(struct programs *p)
     detach(&p->skeleton->links.note_end);
     detach(&p->skeleton->links.note_victim);
     detach(&p->skeleton->links.note_exit);
+    detach(&p->skeleton->links.note_cgroup);
 }
 
 /* The first walk learns the reader's namespace, which ends are then told apart by. */
@@ -157,7 +165,7 @@ static int load(struct programs *p)
     p->walk = bpf_program__attach_iter(p->skeleton->progs.walk_tasks, NULL);
     if (!p->walk)
         return -errno;
-    p->ring = ring_buffer__new(bpf_map__fd(p->skeleton->maps.ends), take_end, p, NULL);
+    p->ring = ring_buffer__new(bpf_map__fd(p->skeleton->maps.ring), take_record, p, NULL);
     if (!p->ring)
         return -errno;
     r = walk_once(p);
@@ -208,7 +216,7 @@ int programs_walk(struct programs *p)
     return fd < 0 ? -errno : fd;
 }
 
-void programs_drain(struct programs *p, programs_end_function *function, void *arg)
+void programs_drain(struct programs *p, programs_record_function *function, void *arg)
 {
     p->function = function;
     p->arg = arg;

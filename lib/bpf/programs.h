@@ -30,10 +30,13 @@ enum programs_failure {
 int programs_load(struct programs **ret, enum programs_failure *ret_failure);
 void programs_free(struct programs *p);
 
-/* Begins to note ends, or goes on after programs_pause(). Returns 0 or a negative errno. */
+/*
+ * Begins to note ends of tasks, and control groups that are made; or goes on after
+ * programs_pause(). Returns 0 or a negative errno.
+ */
 int programs_resume(struct programs *p);
 
-/* Notes no more ends until programs_resume(); all stays loaded. What was noted can be drained. */
+/* Notes nothing more until programs_resume(); all stays loaded. What was noted can be drained. */
 void programs_pause(struct programs *p);
 
 /*
@@ -46,11 +49,11 @@ int programs_walk(struct programs *p);
 enum { PROGRAMS_READ_SIZE = 32 * 1024 };
 
 /*
- * Hands all ends noted so far to the function, in the order they came in. Bytes are good until it
+ * Hands all that was noted so far to the function, in the order it came in. Bytes are good until it
  * returns.
  */
-typedef void programs_end_function(void *arg, const void *bytes, size_t n);
-void programs_drain(struct programs *p, programs_end_function *function, void *arg);
+typedef void programs_record_function(void *arg, const void *bytes, size_t n);
+void programs_drain(struct programs *p, programs_record_function *function, void *arg);
 
 /*
  * Goes through the tasks that exited before `before_ns` (monotonic), and whose end was not told

@@ -42,6 +42,7 @@ enum record_kind {
     RECORD_THREAD,      /* another thread: struct thread_record */
     RECORD_PROCESS_END, /* struct process_end */
     RECORD_THREAD_END,  /* struct thread_end */
+    RECORD_CGROUP,      /* struct cgroup_record, up to the end of its path */
 };
 
 struct record_head {
@@ -122,4 +123,13 @@ struct exiting {
     __u64 exit_ns;          /* monotonic; later, when the task was last known to be there */
     __u32 taken;
     __u32 reserved;
+};
+
+enum { CGROUP_PATH_SIZE = 384 };
+
+/* A control group of version 2 that was made. */
+struct cgroup_record {
+    struct record_head head; /* `kind` alone */
+    __u64 id;
+    char path[CGROUP_PATH_SIZE]; /* from the first root of the hierarchy on; NUL ends it */
 };

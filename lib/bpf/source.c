@@ -17,6 +17,7 @@ int bpf_source_open(struct bpf_source *ret, const struct task_units *units,
     gather_init(&ret->gather);
     accounts_init(&ret->accounts);
     ends_init(&ret->ends, &ret->accounts);
+    new_cgroups_init(&ret->new_cgroups);
     return programs_load(&ret->programs, ret_failure);
 }
 
@@ -25,21 +26,25 @@ void bpf_source_close(struct bpf_source *s)
     bpf_source_end(s);
     programs_free(s->programs);
     s->programs = NULL;
+    new_cgroups_deinit(&s->new_cgroups);
     ends_deinit(&s->ends);
     accounts_deinit(&s->accounts);
     gather_deinit(&s->gather);
     walk_deinit(&s->walk);
 }
 
-static void take_end(void *arg, const void *bytes, size_t n)
+static void take_record(void *arg, const void *bytes, size_t n)
 {
-    ends_take(arg, bytes, n);
+    struct bpf_source *s = arg;
+
+    if (!new_cgroups_take(&s->new_cgroups, bytes, n))
+        ends_take(&s->ends, bytes, n);
 }
 
 void bpf_source_drain(struct bpf_source *s, uint64_t now_ns)
 {
     s->now_ns = s->ends.now_ns = now_ns;
-    programs_drain(s->programs, take_end, &s->ends);
+    programs_drain(s->programs, take_record, s);
 }
 
 void bpf_source_pause(struct bpf_source *s)
@@ -47,6 +52,7 @@ void bpf_source_pause(struct bpf_source *s)
     programs_pause(s->programs);
     bpf_source_drain(s, s->now_ns);
     ends_forget(&s->ends, ends_waiting(&s->ends));
+    new_cgroups_forget(&s->new_cgroups);
     (void)accounts_sweep(&s->accounts, s->now_ns, 0);
 }
 

@@ -8,6 +8,7 @@
  * filling.
  */
 #include "bpf/ends.h"
+#include "bpf/new_cgroups.h"
 #include "bpf/programs.h"
 #include "bpf/task_sample.h"
 #include "bpf/walk.h"
@@ -21,9 +22,10 @@ struct bpf_source {
     struct gather gather;
     struct accounts accounts;
     struct ends ends;
-    int fd;          /* of the walk under way, or -1 */
-    size_t gathered; /* position in what was gathered */
-    bool walked;     /* to the end */
+    struct new_cgroups new_cgroups; /* the caller's to read and to forget */
+    int fd;                         /* of the walk under way, or -1 */
+    size_t gathered;                /* position in what was gathered */
+    bool walked;                    /* to the end */
     uint64_t now_ns;
 };
 

@@ -1,11 +1,12 @@
 /*
- * fuzz_ends - records of ended tasks of anything, between cycles of anything.
+ * fuzz_ends - records of the ring of anything, between cycles of anything.
  *
  * A byte says what comes: a record of a thread's size, of a process' or of the size that the next
  * byte gives; a cycle that counts some, or none; or time that passes. Each record is kept, added
- * up, or lost; and what nobody asks for any more is gone at last.
+ * up, or lost, but for those of control groups; and what nobody asks for any more is gone at last.
  */
 #include "bpf/ends.h"
+#include "bpf/new_cgroups.h"
 #include "bpf/task_sample.h"
 
 #include "digest.h"
@@ -40,11 +41,43 @@ static uint8_t take_byte(struct span *rest)
     return byte;
 }
 
-/* Handed over in memory of its own, where a sanitizer sees a read behind it. */
-static void take_record(struct ends *e, struct span *rest, size_t n)
+/* Those that are kept are paths. */
+static void check_cgroups(const struct new_cgroups *c)
+{
+    struct span path;
+    uint64_t id;
+
+    for (size_t at = 0; new_cgroups_next(c, &at, &id, &path);)
+        must(path.n > 0 && path.p[0] == '/' && !memchr(path.p, '\0', path.n));
+}
+
+/* Whether it is a control group's. */
+static bool take_cgroup(const char *bytes, size_t n)
+{
+    struct new_cgroups c;
+    bool taken;
+
+    new_cgroups_init(&c);
+    taken = new_cgroups_take(&c, bytes, n);
+    check_cgroups(&c);
+    new_cgroups_deinit(&c);
+    return taken;
+}
+
+static void take_end(struct ends *e, const char *bytes, size_t n)
 {
     size_t waiting = ends_waiting(e), used = e->accounts->n_used;
     uint64_t lost = e->lost;
+
+    ends_take(e, bytes, n);
+    must(ends_waiting(e) - waiting + e->accounts->n_used - used + e->lost - lost <= 1);
+    if (n != sizeof(struct thread_end) && n != sizeof(struct process_end))
+        must(e->lost == lost + 1);
+}
+
+/* Handed over in memory of its own, where a sanitizer sees a read behind it. */
+static void take_record(struct ends *e, struct span *rest, size_t n)
+{
     char *bytes;
 
     n = n < rest->n ? n : rest->n;
@@ -52,10 +85,8 @@ static void take_record(struct ends *e, struct span *rest, size_t n)
     must(bytes != NULL);
     if (n > 0)
         memcpy(bytes, rest->p, n);
-    ends_take(e, bytes, n);
-    must(ends_waiting(e) - waiting + e->accounts->n_used - used + e->lost - lost <= 1);
-    if (n != sizeof(struct thread_end) && n != sizeof(struct process_end))
-        must(e->lost == lost + 1);
+    if (!take_cgroup(bytes, n))
+        take_end(e, bytes, n);
     free(bytes);
     *rest = span_skip(*rest, n);
 }

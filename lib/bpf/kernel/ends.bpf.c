@@ -8,10 +8,9 @@
  * certain tasks: then another task exits at the same address, or the reader finds what is left.
  */
 #include "bpf/kernel/numbers.h"
+#include "bpf/kernel/ring.h"
 #include "bpf/kernel/usage.h"
 #include "bpf/record.h"
-
-#include <linux/bpf.h>
 
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
@@ -19,17 +18,11 @@
 enum {
     KERNEL_SIGNAL_GROUP_EXIT = 0x4,
     KERNEL_PF_KTHREAD = 0x200000,
-    RING_BYTES = 512 * 1024,
-    /* The reader is woken when so much waits, and comes by itself before. */
-    RING_WAKE_BYTES = RING_BYTES / 4,
     EXITS_MAX = 8192,
     VICTIMS_MAX = 1024,
 };
 
-struct {
-    __uint(type, BPF_MAP_TYPE_RINGBUF);
-    __uint(max_entries, RING_BYTES);
-} ends SEC(".maps");
+ring_t ring SEC(".maps");
 
 /* Records there was no room for, ever. */
 __u64 lost_ends = 0;
@@ -117,12 +110,6 @@ static __always_inline void add_usage(struct task_usage *sum, const struct task_
     sum->involuntary_switches += more->involuntary_switches;
 }
 
-static __always_inline __u64 wake(void)
-{
-    return bpf_ringbuf_query(&ends, BPF_RB_AVAIL_DATA) > RING_WAKE_BYTES ? BPF_RB_FORCE_WAKEUP
-                                                                         : BPF_RB_NO_WAKEUP;
-}
-
 /* There was no room to note its exit. Its parent may be gone by now: then nobody has its number. */
 static __always_inline void take_unnoted(const struct task_struct *task, struct process_end *ret)
 {
@@ -147,7 +134,7 @@ static __always_inline void hand_over(const struct process_end *end)
 {
     __u64 size = end->task.head.kind == RECORD_PROCESS_END ? sizeof(*end) : sizeof(end->task);
 
-    if (bpf_ringbuf_output(&ends, (void *)end, size, wake()) != 0)
+    if (ring_add(end, size) != 0)
         __sync_fetch_and_add(&lost_ends, 1);
 }
 

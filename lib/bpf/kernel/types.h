@@ -72,7 +72,12 @@ struct kernfs_node {
     __u64 id;
 };
 
+struct cgroup_root {
+    int hierarchy_id;
+};
+
 struct cgroup {
+    struct cgroup_root *root;
     struct kernfs_node *kn;
 };
 

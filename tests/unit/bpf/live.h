@@ -17,6 +17,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -121,6 +122,15 @@ static inline bool live_refuses(int argc, char **argv, int *ret)
         printf("process 1 is hidden from programs: what misses a record for it is tried again\n");
     fflush(stdout);
     return obstacle != NULL;
+}
+
+/* Whether both the pid namespace and that of control groups are the kernel's first ones. */
+static inline bool live_is_first_namespace(void)
+{
+    struct stat pid, cgroup;
+
+    return stat("/proc/self/ns/pid", &pid) == 0 && pid.st_ino == 0xeffffffc &&
+           stat("/proc/self/ns/cgroup", &cgroup) == 0 && cgroup.st_ino == 0xeffffffb;
 }
 
 static inline void live_need(bool fact, const char *what)

@@ -8,6 +8,9 @@
 #include "live.h"
 
 #include <linux/capability.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 static struct programs *programs;
 
@@ -42,7 +45,7 @@ static void count_end(void *arg, const void *bytes, size_t n)
 
     if (n == sizeof(*end) && head->kind == RECORD_PROCESS_END)
         e->n += end->parent_pid == e->parent_pid;
-    else
+    else if (head->kind != RECORD_CGROUP)
         e->malformed += n != sizeof(struct thread_end) || head->kind != RECORD_THREAD_END;
 }
 
@@ -371,6 +374,69 @@ static void two_capabilities_do(void **state)
     programs_free(other);
 }
 
+/* ---- control groups ---- */
+
+/* Where version 2's are mounted and one can be made; it is removed again. */
+struct hierarchy {
+    char root[128];
+    char made[sizeof("/proctally-test-XXXXXX") + 128];
+};
+
+static bool hierarchy_make(struct hierarchy *h)
+{
+    FILE *mounts = fopen("/proc/self/mounts", "re");
+    char line[4096], type[16];
+    bool found = false;
+
+    assert_non_null(mounts);
+    while (!found && fgets(line, sizeof(line), mounts))
+        found = sscanf(line, "%*s %127s %15s", h->root, type) == 2 && strcmp(type, "cgroup2") == 0;
+    fclose(mounts);
+    snprintf(h->made, sizeof(h->made), "%s/proctally-test-XXXXXX", h->root);
+    return found && mkdtemp(h->made);
+}
+
+/* The record of one, as a drain tells of it. */
+struct cgroup_of {
+    const char *path;
+    uint64_t id;
+    unsigned n;
+};
+
+static void find_cgroup(void *arg, const void *bytes, size_t n)
+{
+    const struct cgroup_record *record = bytes;
+    struct cgroup_of *c = arg;
+
+    if (record->head.kind != RECORD_CGROUP || strcmp(record->path, c->path) != 0)
+        return;
+    assert_int_equal(n, offsetof(struct cgroup_record, path) + strlen(c->path) + 1);
+    c->id = record->id;
+    c->n++;
+}
+
+/* A control group's id is its folder's inode, on 64-bit machines. */
+static void a_control_group_is_made(void **state)
+{
+    struct hierarchy h;
+    struct cgroup_of c = {0};
+    struct stat st;
+
+    (void)state;
+    live_need(live_is_first_namespace(), "the reader is in a namespace");
+    live_need(hierarchy_make(&h), "no control group of version 2 can be made");
+    c.path = h.made + strlen(h.root);
+    assert_int_equal(stat(h.made, &st), 0);
+    programs_drain(programs, find_cgroup, &c);
+    programs_pause(programs);
+    assert_int_equal(rmdir(h.made), 0);
+    assert_int_equal(mkdir(h.made, 0700), 0);
+    programs_drain(programs, find_cgroup, &c);
+    assert_int_equal(rmdir(h.made), 0);
+    assert_int_equal(c.n, 1);
+    assert_int_equal(c.id, st.st_ino);
+}
+
 static void nothing_is_left(void **state)
 {
     unsigned before = live_descriptors();
@@ -393,7 +459,8 @@ int main(int argc, char **argv)
         TEST(paused_and_resumed),          TEST(noted_before_a_pause),
         TEST(many_ends_wake_the_reader),   TEST(a_full_ring_loses_and_counts),
         TEST(privilege_is_dropped),        TEST(two_capabilities_do),
-        cmocka_unit_test(nobody_is_freed), cmocka_unit_test(nothing_is_left),
+        TEST(a_control_group_is_made),     cmocka_unit_test(nobody_is_freed),
+        cmocka_unit_test(nothing_is_left),
     };
 
     int r;

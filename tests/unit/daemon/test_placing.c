@@ -1177,6 +1177,44 @@ static void recalled(void **state)
         assert_int_equal(cgroup_reads[pid], 0);
 }
 
+/* A control group that was made is known for two cycles, and as long as somebody is in it. */
+static void learnt(void **state)
+{
+    struct placing_fixture *h = *state;
+    struct placing *p = &h->cycle.placing;
+    struct sample s = {.identity = {500, 9000}};
+    struct placing_read read;
+
+    p->ids_tell = true;
+    HOST_PUT(&h->tree, .pid = 11, .comm = "one", .start = 100);
+    put_cgroup(h, 11, "/wrong.service");
+    run(h);
+    memset(cgroup_reads, 0, sizeof(cgroup_reads));
+    placing_learn(p, 5, span_from_str("/system.slice/short.service"));
+    placing_learn(p, 6, span_from_str("/system.slice/long.service"));
+    CHECK_PATH(h, LOOK_BY(h, 11, .id = 6), "/system.slice/long.service");
+    placing_recall(p, &s, (struct placing_numbers){.id = 5}, &read);
+    assert_true(read.due);
+    CHECK_PATH(h, read, "/system.slice/short.service");
+    assert_int_equal(cgroup_reads[11], 0);
+    /* Made again, it has another number. */
+    placing_learn(p, 7, span_from_str("/system.slice/short.service"));
+    placing_recall(p, &s, (struct placing_numbers){.id = 7}, &read);
+    CHECK_PATH(h, read, "/system.slice/short.service");
+    placing_recall(p, &s, (struct placing_numbers){.id = 5}, &read);
+    assert_false(read.due);
+    for (unsigned i = 0; i < 3; i++)
+        run(h);
+    placing_recall(p, &s, (struct placing_numbers){.id = 7}, &read);
+    assert_false(read.due);
+    /* Where there are other hierarchies, the path says nothing of where a process is. */
+    p->ids_tell = false;
+    placing_learn(p, 8, span_from_str("/c"));
+    p->ids_tell = true;
+    placing_recall(p, &s, (struct placing_numbers){.id = 8}, &read);
+    assert_false(read.due);
+}
+
 /* Of this very host: whether ids tell is what its hierarchies say. */
 static void ids_of_this_host(void **state)
 {
@@ -1227,6 +1265,7 @@ int main(void)
         TEST(ids_are_forgotten),
         TEST(sets_tell_of_moves),
         TEST(recalled),
+        TEST(learnt),
         TEST(ids_of_this_host),
     };
 
