@@ -43,10 +43,10 @@ enum {
  * The budget is 1.1. The difference to be judged is two microseconds of twenty, and what they are
  * of those depends on how fast the kernel is at the moment: medians of one binary went from 1.08
  * to 1.13 while others used the machine. So the time is held with some room, and what is ours
- * alone, the instructions in user space, without.
+ * alone, the instructions in user space, without. (Some 10,860 since there are two sources.)
  */
 static const double CYCLE_BOUND = 1.1 + 0.05;
-static const double INSTRUCTIONS_BOUND = 10750;
+static const double INSTRUCTIONS_BOUND = 11000;
 /* Of unchanged processes, with rules to without. */
 static const double RULES_BOUND = 1.1;
 
