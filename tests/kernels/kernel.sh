@@ -105,11 +105,11 @@ get() {
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
   configure_apt "$address"
-  ask_apt apt-get update >&2 || skip "no list of $RELEASE: $(reason apt-get)"
+  ask_apt apt-get update >/dev/null || skip "no list of $RELEASE: $(reason apt-get)"
   name=$(package) || true
   [ -n "$name" ] || skip "$RELEASE has no $META any more"
   [[ $name == "linux-image-$VERSION."* ]] || skip "$RELEASE has $name instead"
-  ask_apt apt-get download "$name" >&2 || skip "no download of $name: $(reason apt-get)"
+  ask_apt apt-get download "$name" >/dev/null || skip "no download of $name: $(reason apt-get)"
 
   dpkg-deb --fsys-tarfile "$work/$name"_*.deb >"$work/tar" || fail "$name does not unpack"
   tar -x -f "$work/tar" -C "$work" --wildcards './boot/vmlinuz-*' || fail "$name has no kernel"
