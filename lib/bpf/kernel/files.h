@@ -13,21 +13,18 @@ enum {
     FILES_WORDS_AT_ONCE = 4,
 };
 
-/* Tables are of 1 word, 2, or a multiple of 4. */
+/*
+ * Without a branch: before 6.3 or so the verifier follows both sides of each, of every word.
+ * Returns how many bits are set in so many words, 4 at most.
+ */
 static __always_inline __u32 count_words(const unsigned long *open, __u32 words)
 {
     unsigned long bits[FILES_WORDS_AT_ONCE] = {};
     __u32 n = 0;
 
-    if (words >= FILES_WORDS_AT_ONCE)
-        bpf_probe_read_kernel(bits, sizeof(bits), open);
-    else if (words == 2)
-        bpf_probe_read_kernel(bits, 2 * sizeof(*bits), open);
-    else
-        bpf_probe_read_kernel(bits, sizeof(*bits), open);
+    bpf_probe_read_kernel(bits, words * sizeof(*bits), open);
     for (int i = 0; i < FILES_WORDS_AT_ONCE; i++)
-        if (bits[i])
-            n += (__u32)__builtin_popcountl(bits[i]);
+        n += (__u32)__builtin_popcountl(bits[i]);
     return n;
 }
 
@@ -44,18 +41,33 @@ static __always_inline struct open_files open_files_of(const struct files_struct
     return (struct open_files){.bits = table->open_fds, .words = table->max_fds / WORD_BITS};
 }
 
-/* Returns whether there were few enough to count. */
+/* Of tables with fewer words than are read at once: 1 or 2. */
+static __always_inline __u32 count_few(const struct open_files *open)
+{
+    return open->words == 2   ? count_words(open->bits, 2)
+           : open->words == 1 ? count_words(open->bits, 1)
+                              : 0;
+}
+
+static __always_inline __u32 count_many(const struct open_files *open)
+{
+    __u32 n = 0;
+
+    for (__u32 word = 0; word < FILES_WORDS_MAX; word += FILES_WORDS_AT_ONCE) {
+        if (word >= open->words)
+            break;
+        n += count_words(open->bits + word, FILES_WORDS_AT_ONCE);
+    }
+    return n;
+}
+
+/* Returns whether the table is small enough to count: 1 word, 2, or a multiple of 4. */
 static __always_inline bool count_files(const struct open_files *open, __u32 *ret)
 {
-    __u32 words = open->words, n = 0;
+    __u32 words = open->words;
 
     if (words > FILES_WORDS_MAX || (words > 2 && words % FILES_WORDS_AT_ONCE))
         return false;
-    for (__u32 word = 0; word < FILES_WORDS_MAX; word += FILES_WORDS_AT_ONCE) {
-        if (word >= words)
-            break;
-        n += count_words(open->bits + word, words - word);
-    }
-    *ret = n;
+    *ret = words < FILES_WORDS_AT_ONCE ? count_few(open) : count_many(open);
     return true;
 }

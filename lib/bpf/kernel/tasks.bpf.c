@@ -194,11 +194,8 @@ int walk_tasks(struct bpf_iter__task *ctx)
         return 0;
     if (namespaced && reader_namespace == 0)
         learn_namespace();
-    if (task->group_leader == task) {
-        take_process(task, RECORD_PROCESS, &record);
-        bpf_seq_write(seq, &record, sizeof(record));
-    } else if (task->group_leader->exit_state) {
-        take_process(task, RECORD_STAND_IN, &record);
+    if (task->group_leader == task || task->group_leader->exit_state) {
+        take_process(task, task->group_leader == task ? RECORD_PROCESS : RECORD_STAND_IN, &record);
         bpf_seq_write(seq, &record, sizeof(record));
     } else {
         take_thread(task, RECORD_THREAD, &record.task);
