@@ -316,6 +316,15 @@ static void control_group(void **state)
     assert_true(cgroup.set != 0);
 }
 
+/*
+ * What 700 pages of shared memory come to at least. Before 6.2 a task keeps up to 64 pages of each
+ * counter back; pages of files on a tmpfs count, too.
+ */
+static uint64_t least_shared(void)
+{
+    return (live_kernel_is(6, 2) ? UINT64_C(700) : 700 - 64) * page_size();
+}
+
 static void one_thread(void **state)
 {
     pid_t pid = live_spawn(LIVE_STEPS("name=0123456789abcde", "burn=20", "read=409600",
@@ -332,7 +341,7 @@ static void one_thread(void **state)
     assert_true(s.counter[COUNTER_SYSCALL_WRITE_BYTES] == 40960);
     assert_true(s.counter[COUNTER_WRITE_SYSCALLS] == 10);
     assert_true(s.gauge[GAUGE_RESIDENT_ANON_BYTES] >= UINT64_C(3000) * page_size());
-    assert_true(s.gauge[GAUGE_RESIDENT_SHMEM_BYTES] == UINT64_C(700) * page_size());
+    assert_true(s.gauge[GAUGE_RESIDENT_SHMEM_BYTES] >= least_shared());
     assert_int_equal(s.gauge[GAUGE_THREADS], 1);
     live_kill(pid);
 }
