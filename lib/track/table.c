@@ -111,9 +111,26 @@ void table_begin(struct table *t, uint64_t tick)
     table_limit_remains(t);
 }
 
+static bool is_record_of(const struct table *t, uint32_t ref, struct identity identity)
+{
+    return ref < t->n_processes && t->processes[ref].seen != 0 &&
+           identity_equal(t->processes[ref].identity, identity);
+}
+
+/*
+ * Processes are looked at in the order of their pids, which is mostly that in which they came: so
+ * it is the one that was seen last, or the record behind that. Else the index is asked, which lies
+ * all over the memory.
+ */
 uint32_t table_find(const struct table *t, struct identity identity)
 {
-    uint64_t hash = map_hash_u64(identity.pid);
+    uint64_t hash;
+
+    if (is_record_of(t, t->last, identity))
+        return t->last;
+    if (is_record_of(t, t->last + 1, identity))
+        return t->last + 1;
+    hash = map_hash_u64(identity.pid);
 
     for (size_t at = map_first(&t->by_pid, hash); at != MAP_END;
          at = map_next(&t->by_pid, hash, at)) {
@@ -347,6 +364,7 @@ static int table_take(struct table *t, struct sample *s, uint32_t parts_read,
     }
     if (sighting == SIGHTING_STARTED)
         first = FIRST_TOTAL_COUNTS;
+    t->last = ref;
     p = &t->processes[ref];
     p->seen = t->cycle;
     if (sighting == SIGHTING_STARTED)

@@ -159,6 +159,7 @@ struct table {
     size_t n_present; /* seen in the current or last cycle */
     size_t n_awaited;
     uint32_t first_free;
+    uint32_t last; /* record that was seen last; only where to look first */
     struct map by_pid;
     uint64_t steps_back[COUNTER_N];
     /* Of table_resume(), in order, until the first cycle has ended. */

@@ -99,6 +99,17 @@ static void run_see(struct table *t, const struct row *row, size_t number)
     assert_int_equal(table_find(t, s.identity), ref);
 }
 
+static uint32_t see_one(struct table *t, uint32_t pid)
+{
+    struct sample s = sample_of(pid, 10, "x", 0);
+    enum sighting sighting;
+    struct delta delta;
+    uint32_t ref;
+
+    assert_int_equal(table_see(t, &s, wanted_cpu.parts, &wanted_cpu, &ref, &sighting, &delta), 0);
+    return ref;
+}
+
 static void run_unread(struct table *t, const struct row *row, size_t number)
 {
     uint32_t ref = table_see_unread(t, row->pid);
@@ -1402,6 +1413,35 @@ static void test_few_remains_of_many(void **state)
     table_deinit(&t);
 }
 
+/* Found in whatever order they are asked for, and not where a record was given back. */
+static void test_found_in_any_order(void **state)
+{
+    enum { N = 50 };
+    struct table t;
+    uint32_t refs[N + 1];
+
+    (void)state;
+    table_init(&t, TABLE_SINCE_FIRST_CYCLE, 0);
+    table_begin(&t, 0);
+    for (uint32_t pid = 1; pid <= N; pid++)
+        refs[pid] = see_one(&t, pid);
+    for (uint32_t pid = 1; pid <= N; pid++)
+        assert_int_equal(table_find(&t, (struct identity){pid, 10}), refs[pid]);
+    for (uint32_t pid = N; pid >= 1; pid--) {
+        assert_int_equal(see_one(&t, pid), refs[pid]);
+        for (uint32_t other = 1; other <= N; other += 7)
+            assert_int_equal(table_find(&t, (struct identity){other, 10}), refs[other]);
+        assert_int_equal(table_find(&t, (struct identity){pid, 11}), TABLE_NONE);
+    }
+    /* The one that was seen last, and the one behind it. */
+    table_forget(&t, refs[1]);
+    table_forget(&t, refs[2]);
+    assert_int_equal(table_find(&t, (struct identity){1, 10}), TABLE_NONE);
+    assert_int_equal(table_find(&t, (struct identity){2, 10}), TABLE_NONE);
+    assert_int_equal(table_find(&t, (struct identity){3, 10}), refs[3]);
+    table_deinit(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1445,6 +1485,7 @@ int main(void)
         cmocka_unit_test(test_runtime_is_split),
         cmocka_unit_test(test_runtime_without_parts),
         cmocka_unit_test(test_few_remains_of_many),
+        cmocka_unit_test(test_found_in_any_order),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
