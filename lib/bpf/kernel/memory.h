@@ -21,9 +21,17 @@ extern __u64 cpu_offsets[CPUS_MAX];
 /* mm_struct's order. */
 enum { MM_FILE, MM_ANON, MM_SWAP, MM_SHMEM };
 
+/*
+ * Without a branch: kernels before 6.2 follow all that comes after once for each of its outcomes,
+ * and the four counters' together are more than a program may have.
+ */
 static __always_inline __u64 not_below_0(__s64 n)
 {
-    return n > 0 ? (__u64)n : 0;
+    __s64 sign = n >> 63;
+
+    /* The compiler would make it a branch again. */
+    asm volatile("" : "+r"(sign));
+    return (__u64)(n & ~sign);
 }
 
 static __always_inline bool counters_before_6_2(const struct mm_struct *mm, __s64 ret[MM_COUNTERS])
