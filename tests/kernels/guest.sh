@@ -5,7 +5,7 @@
 # line: a kind, a name and a path with tabs in between, `-` where there is none.
 #
 #     unit, check, program   are run in the guest, in this order, as /programs/NAME
-#     daemon                 is there as /bin/NAME
+#     command                is there as /bin/NAME
 #     library                is loaded by its name alone, or by no name that ldd sees
 #     tree                   is at the path it has here: the guest's tests know that one
 #
@@ -79,7 +79,7 @@ add_manifest() {
       add "$path" "$PROGRAMS/$name"
       echo "$name" >>"$PROGRAMS/list"
       ;;
-    daemon) add "$path" "$ROOT/bin/$name" ;;
+    command) add "$path" "$ROOT/bin/$name" ;;
     library) add_library "$name" ;;
     tree) copy_as_is "$path" ;;
     *) fail "$MANIFEST: $kind is no kind" ;;

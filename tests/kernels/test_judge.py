@@ -65,7 +65,7 @@ def test_strange_guests():
 
 def test_what_is_run_of_a_manifest():
     with tempfile.NamedTemporaryFile("w", suffix=".manifest") as f:
-        f.write("unit\ttest_a\t/a b/c\ncheck\tb\t/b\nprogram\tc\t/c\ndaemon\td\t/d\ntree\t-\t/e\n")
+        f.write("unit\ttest_a\t/a b/c\ncheck\tb\t/b\nprogram\tc\t/c\ncommand\td\t/d\ntree\t-\t/e\n")
         f.flush()
         equal("names", boot.programs_of(f.name), ["test_a", "b", "c"])
 

@@ -3,6 +3,7 @@
 set -u
 . /guest/page.sh
 
+configure procfs
 start_sleepers
 proctallyd --once --config.file=$CONFIG >$PAGE
 status=$?

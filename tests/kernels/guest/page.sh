@@ -9,8 +9,11 @@ CONFIG=/tmp/proctallyd.ini
 PAGE=/tmp/page
 faults=
 
-# All there is, by the source that reads /proc.
-printf '[collector]\nsource = procfs\n[metrics]\ninclude = *\n' >$CONFIG
+# configure SOURCE: all there is, by that source.
+configure() {
+    SOURCE=$1
+    printf "[collector]\nsource = $1\n[metrics]\ninclude = *\n" >$CONFIG
+}
 
 fault() {
     faults="${faults}FAIL $*
@@ -29,6 +32,11 @@ wait_until() {
 
 asleep() {
     [ "$(cut -d ' ' -f 2,3 /proc/$1/stat)" = "(sleep) S" ]
+}
+
+# in_state PID LETTER: of a process whose name has no blanks.
+in_state() {
+    [ "$(cut -d ' ' -f 3 /proc/$1/stat)" = $2 ]
 }
 
 # Processes outlive the check that started them, whose page is no other check's.
@@ -77,12 +85,24 @@ count_fds() {
     ls $(files fd) | grep -c '^[0-9]'
 }
 
+# As the source counts them: [vsyscall] is in the text of every process, and a mapping of none.
+mappings() {
+    local pid
+    for pid in $sleepers; do
+        if [ $SOURCE = bpf ]; then
+            grep -v '\[vsyscall\]$' /proc/$pid/maps
+        else
+            cat /proc/$pid/maps
+        fi | wc -l
+    done
+}
+
 count_mappings() {
-    cat $(files maps) | wc -l
+    mappings | awk '{ n += $1 } END { print n }'
 }
 
 max_mappings() {
-    wc -l $(files maps) | awk '$2 != "total" && $1 > n { n = $1 } END { print n }'
+    mappings | sort -n | tail -n 1
 }
 
 max_fds() {
@@ -99,6 +119,28 @@ fds_limit() {
 # The oldest one's, in ticks.
 oldest_start() {
     awk '{ print $22 }' $(files stat) | sort -n | head -n 1
+}
+
+# Whether this kernel is that or a later one.
+kernel_is() {
+    uname -r | awk -F . -v major=$1 -v minor=$2 '{ exit $1 < major || $1 == major && $2 < minor }'
+}
+
+# Resident memory. From 6.2 on /proc/PID/status is off by what each CPU has not added yet; the
+# programs in the kernel add it, and so does who counts the pages.
+check_resident() {
+    local kinds='kind="anon" kind="file" kind="shmem"' kind sum=0
+    if [ $SOURCE = bpf ] && kernel_is 6 2; then
+        group resident_memory_bytes "$(sum_of smaps_rollup Anonymous 1024)" 'kind="anon"'
+        for kind in $kinds; do
+            sum=$((sum + $(value_of "proctally_group_resident_memory_bytes{group=\"$GROUP\",$kind}")))
+        done
+        [ $sum = "$(sum_of smaps_rollup Rss 1024)" ] || fault "resident in all is $sum"
+    else
+        group resident_memory_bytes "$(sum_of status RssAnon 1024)" 'kind="anon"'
+        group resident_memory_bytes "$(sum_of status RssFile 1024)" 'kind="file"'
+        group resident_memory_bytes "$(sum_of status RssShmem 1024)" 'kind="shmem"'
+    fi
 }
 
 key_of() {
@@ -144,9 +186,7 @@ check_gauges() {
     group zombie_children 0
     group oldest_start_time_seconds \
         $(($(key_of /proc/stat btime) + $(oldest_start) / 100)) '' 1.1
-    group resident_memory_bytes "$(sum_of status RssAnon 1024)" 'kind="anon"'
-    group resident_memory_bytes "$(sum_of status RssFile 1024)" 'kind="file"'
-    group resident_memory_bytes "$(sum_of status RssShmem 1024)" 'kind="shmem"'
+    check_resident
     group swap_bytes "$(sum_of status VmSwap 1024)"
     group virtual_memory_bytes "$(sum_of status VmSize 1024)"
     # Pages are shared with whatever else of busybox runs.
@@ -159,14 +199,15 @@ check_gauges() {
     group open_fds_limit_ratio "$(ratio $(max_fds) $(fds_limit))"
 
     expect proctally_up 1
-    expect 'proctally_source_info{source="procfs",reason="configured"}' 1
+    expect "proctally_source_info{source=\"$SOURCE\",reason=\"configured\"}" 1
     expect proctally_host_boot_time_seconds "$(key_of /proc/stat btime)"
     expect 'proctally_host_tasks_limit{limit="pid_max"}' "$(cat /proc/sys/kernel/pid_max)"
     expect 'proctally_host_tasks_limit{limit="threads_max"}' "$(cat /proc/sys/kernel/threads-max)"
     expect proctally_host_open_files_limit "$(cut -f 3 /proc/sys/fs/file-nr)"
     # Process 1 and root may read all there is.
     ! grep '^proctally_read_errors_total\|^proctally_group_unread_processes' $PAGE ||
-        fault "something was not read"
+        fault "something was not read:
+$(grep '^proctally_read_errors_total\|^proctally_group_unread_processes' $PAGE)"
     grep -q '^proctally_group_processes{group="kernel"} [1-9]' $PAGE || fault "no kernel threads"
 }
 
