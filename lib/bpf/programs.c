@@ -30,6 +30,7 @@ struct programs {
     struct ring_buffer *ring;
     programs_record_function *function; /* while draining */
     void *arg;
+    struct exit_key keys[SWEEP_AT_ONCE];
     struct exiting exiting[SWEEP_AT_ONCE];
 };
 
@@ -223,19 +224,33 @@ void programs_drain(struct programs *p, programs_record_function *function, void
     (void)ring_buffer__consume(p->ring);
 }
 
-/* One that was left is as if it had exited now. */
-static void sweep_one(struct programs *p, uint64_t key, struct exiting *exiting, uint64_t now_ns,
-                      programs_exit_function *function, void *arg)
+/* Who deletes the note has it: see kernel/ends.bpf.c. Returns whether it is ours. */
+static bool take_note(const struct programs *p, const struct exit_key *key)
 {
-    exiting->taken = function(arg, &exiting->end);
+    int exits = bpf_map__fd(p->skeleton->maps.exits), taken = bpf_map__fd(p->skeleton->maps.taken);
+    uint32_t yes = 1;
+
+    if (bpf_map_update_elem(taken, key, &yes, BPF_ANY) < 0)
+        return false;
+    if (bpf_map_delete_elem(exits, key) == 0)
+        return true;
+    (void)bpf_map_delete_elem(taken, key);
+    return false;
+}
+
+/* One that was left is as if it had exited now. */
+static void leave_note(const struct programs *p, const struct exit_key *key,
+                       struct exiting *exiting, uint64_t now_ns)
+{
     exiting->exit_ns = now_ns;
-    (void)bpf_map_update_elem(bpf_map__fd(p->skeleton->maps.exits), &key, exiting, BPF_EXIST);
+    (void)bpf_map_update_elem(bpf_map__fd(p->skeleton->maps.exits), key, exiting, BPF_EXIST);
 }
 
 void programs_sweep(struct programs *p, uint64_t now_ns, uint64_t before_ns,
-                    programs_exit_function *function, void *arg)
+                    const struct programs_sweeper *sweeper)
 {
-    uint64_t keys[SWEEP_AT_ONCE], at = 0;
+    struct exit_key *keys = p->keys;
+    uint64_t at = 0;
     int fd = bpf_map__fd(p->skeleton->maps.exits), r;
     bool first = true;
 
@@ -245,9 +260,14 @@ void programs_sweep(struct programs *p, uint64_t now_ns, uint64_t before_ns,
         r = bpf_map_lookup_batch(fd, first ? NULL : &at, &at, keys, p->exiting, &n, NULL);
         if (r < 0 && errno != ENOENT)
             return;
-        for (uint32_t i = 0; i < n; i++)
-            if (!p->exiting[i].taken && p->exiting[i].exit_ns < before_ns)
-                sweep_one(p, keys[i], &p->exiting[i], now_ns, function, arg);
+        for (uint32_t i = 0; i < n; i++) {
+            if (p->exiting[i].exit_ns >= before_ns)
+                continue;
+            if (!sweeper->is_over(sweeper->arg, &p->exiting[i].end))
+                leave_note(p, &keys[i], &p->exiting[i], now_ns);
+            else if (take_note(p, &keys[i]))
+                sweeper->take(sweeper->arg, &p->exiting[i].end);
+        }
         first = false;
     } while (r == 0);
 }

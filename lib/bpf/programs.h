@@ -55,15 +55,21 @@ enum { PROGRAMS_READ_SIZE = 32 * 1024 };
 typedef void programs_record_function(void *arg, const void *bytes, size_t n);
 void programs_drain(struct programs *p, programs_record_function *function, void *arg);
 
+/* Who is asked of tasks that exited, and given those that are over, as they were at their exit. */
+struct programs_sweeper {
+    bool (*is_over)(void *arg, const struct process_end *end);
+    void (*take)(void *arg, const struct process_end *end);
+    void *arg;
+};
+
 /*
  * Goes through the tasks that exited before `before_ns` (monotonic), and whose end was not told
- * since. The function says whether to count one by that, given what was known at its exit: then its
- * end is not told any more. One that it does not take is asked about again, not before as much time
- * has passed again. Does nothing where the kernel does not let us (5.10 without CAP_BPF).
+ * since. One that is over is given to the sweeper, unless it was told meanwhile: its end is not
+ * told any more. One that is not is asked about again, not before as much time has passed again.
+ * Does nothing where the kernel does not let us (5.10 without CAP_BPF).
  */
-typedef bool programs_exit_function(void *arg, const struct process_end *end);
 void programs_sweep(struct programs *p, uint64_t now_ns, uint64_t before_ns,
-                    programs_exit_function *function, void *arg);
+                    const struct programs_sweeper *sweeper);
 
 /* A descriptor that polls readable when it is time to drain. */
 int programs_ring_fd(const struct programs *p);

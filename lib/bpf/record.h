@@ -115,14 +115,22 @@ struct process_end {
 };
 
 /*
+ * Names what is noted of a task at its exit, for all time: a process by its number, so that a
+ * leader and the thread that took its place by an exec have the same, another thread by its own.
+ */
+struct exit_key {
+    __u64 whose;
+    __u64 start_ns;
+};
+
+/*
  * What is known of a task when it exits, kept until the kernel lets go of it. The last time slice
- * is not in it. One that is `taken` has been counted by it, since its end was not told.
+ * is not in it.
  */
 struct exiting {
     struct process_end end; /* of a thread that is no leader: `task` alone */
     __u64 exit_ns;          /* monotonic; later, when the task was last known to be there */
-    __u32 taken;
-    __u32 reserved;
+    __u64 noted;            /* names the task that this is of */
 };
 
 enum { CGROUP_PATH_SIZE = 384 };

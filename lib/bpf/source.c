@@ -141,29 +141,35 @@ struct sweep {
 };
 
 /* A thread goes when it ends, unless a debugger has it; its process is asked about instead. */
-static bool take_exit(void *arg, const struct process_end *end)
+static bool is_over(void *arg, const struct process_end *end)
 {
     struct sweep *sweep = arg;
-    struct bpf_source *s = sweep->source;
     struct sample sample;
 
-    if (end->task.head.kind == RECORD_THREAD_END) {
-        ends_take(&s->ends, &end->task, sizeof(end->task));
+    if (end->task.head.kind == RECORD_THREAD_END)
         return true;
-    }
-    task_sample_end(&(struct process_ended){*end}, &s->units, &sample);
-    if (sweep->is_there(sweep->arg, sample.identity))
-        return false;
-    ends_take(&s->ends, end, sizeof(*end));
-    return true;
+    task_sample_end(&(struct process_ended){*end}, &sweep->source->units, &sample);
+    return !sweep->is_there(sweep->arg, sample.identity);
+}
+
+static void take_exit(void *arg, const struct process_end *end)
+{
+    struct sweep *sweep = arg;
+    struct ends *ends = &sweep->source->ends;
+
+    if (end->task.head.kind == RECORD_THREAD_END)
+        ends_take(ends, &end->task, sizeof(end->task));
+    else
+        ends_take(ends, end, sizeof(*end));
 }
 
 void bpf_source_sweep(struct bpf_source *s, bpf_source_is_there *is_there, void *arg)
 {
     struct sweep sweep = {s, is_there, arg};
+    struct programs_sweeper sweeper = {is_over, take_exit, &sweep};
 
     programs_sweep(s->programs, s->now_ns, s->now_ns - (s->now_ns < TOLD_NS ? s->now_ns : TOLD_NS),
-                   take_exit, &sweep);
+                   &sweeper);
 }
 
 uint64_t bpf_source_lost(const struct bpf_source *s)

@@ -5,7 +5,11 @@
  * What a task is no longer known for by then, its parent and its numbers in other pid namespaces,
  * is noted when it exits, and with it what it used until then, which is nearly all. For the second
  * event comes in whatever context the kernel cleans up, and some kernels run no programs in that of
- * certain tasks: then another task exits at the same address, or the reader finds what is left.
+ * certain tasks: then the reader finds what is left, and takes it.
+ *
+ * Either the second event or the reader hands over what was noted, never both: whoever deletes the
+ * note. The reader says in `taken` beforehand that it may have, so that an end without a note is
+ * not thought to be one that was never noted.
  */
 #include "bpf/kernel/numbers.h"
 #include "bpf/kernel/ring.h"
@@ -19,6 +23,7 @@ enum {
     KERNEL_SIGNAL_GROUP_EXIT = 0x4,
     KERNEL_PF_KTHREAD = 0x200000,
     EXITS_MAX = 8192,
+    TAKEN_MAX = 4096,
     VICTIMS_MAX = 1024,
 };
 
@@ -26,14 +31,24 @@ ring_t ring SEC(".maps");
 
 /* Records there was no room for, ever. */
 __u64 lost_ends = 0;
+/* Whether there was ever no room to note an exit. */
+__u32 was_full = 0;
 
-/* What was known of tasks at their exit, by their address; of a thread, `task` alone. */
+/* What was known of tasks at their exit. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, EXITS_MAX);
-    __type(key, __u64);
+    __type(key, struct exit_key);
     __type(value, struct exiting);
 } exits SEC(".maps");
+
+/* Those whose note the reader took, or is about to; of some the kernel never tells the end. */
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, TAKEN_MAX);
+    __type(key, struct exit_key);
+    __type(value, __u32);
+} taken SEC(".maps");
 
 /* Pids of tasks that were killed for their memory, until their end. */
 struct {
@@ -110,13 +125,44 @@ static __always_inline void add_usage(struct task_usage *sum, const struct task_
     sum->involuntary_switches += more->involuntary_switches;
 }
 
-/* There was no room to note its exit. Its parent may be gone by now: then nobody has its number. */
-static __always_inline void take_unnoted(const struct task_struct *task, struct process_end *ret)
+static __always_inline struct exit_key key_of(const struct task_struct *task)
 {
-    if (task->group_leader == task)
+    __u64 whose = task->group_leader == task ? (__u64)task->signal : (__u64)task;
+
+    return (struct exit_key){.whose = whose, .start_ns = task->start_boottime};
+}
+
+/* Its number, if it was its process' leader when it exited, and another thread has done an exec. */
+static __always_inline __u32 replaced_leader(const struct task_struct *task)
+{
+    struct exit_key key = {.whose = (__u64)task->signal, .start_ns = task->start_boottime};
+    const struct exiting *noted = bpf_map_lookup_elem(&exits, &key);
+    __u32 pid;
+
+    if (!noted || noted->noted != (__u64)task)
+        return 0;
+    pid = noted->end.task.head.pid;
+    bpf_map_delete_elem(&exits, &key);
+    return pid;
+}
+
+/*
+ * Returns whether there is something to hand over. Unless there was no room to note its exit, it
+ * exited before anyone asked: of a thread, that is too early to matter. Its parent may be gone by
+ * now: then nobody has its number.
+ */
+static __always_inline bool take_unnoted(const struct task_struct *task, struct process_end *ret)
+{
+    bool leads = task->group_leader == task;
+    __u32 pid = leads ? 0 : replaced_leader(task);
+
+    if (pid == 0 && (namespaced || (!leads && !was_full)))
+        return false;
+    if (leads)
         take_process_end(task, (__u32)task->tgid, (__u32)task->real_parent->tgid, ret);
     else
-        take_thread_end(task, RECORD_THREAD_END, (__u32)task->tgid, &ret->task);
+        take_thread_end(task, RECORD_THREAD_END, pid ? pid : (__u32)task->tgid, &ret->task);
+    return true;
 }
 
 /* Brings what was noted at the exit up to date. */
@@ -141,11 +187,10 @@ static __always_inline void hand_over(const struct process_end *end)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(note_exit, struct task_struct *task)
 {
-    struct exiting exiting = {.exit_ns = bpf_ktime_get_ns()};
+    struct exiting exiting = {.exit_ns = bpf_ktime_get_ns(), .noted = (__u64)task};
     struct process_end *end = &exiting.end;
     __u32 pid = process_number_of(task);
-    __u64 key = (__u64)task;
-    const struct exiting *before;
+    struct exit_key key = key_of(task);
     struct task_usage own;
 
     if (pid == 0)
@@ -158,33 +203,45 @@ int BPF_PROG(note_exit, struct task_struct *task)
     } else {
         take_thread_end(task, RECORD_THREAD_END, pid, &end->task);
     }
-    before = bpf_map_lookup_elem(&exits, &key);
-    if (before && !before->taken)
-        hand_over(&before->end);
-    bpf_map_update_elem(&exits, &key, &exiting, BPF_ANY);
+    if (bpf_map_update_elem(&exits, &key, &exiting, BPF_ANY) != 0)
+        was_full = 1;
     return 0;
+}
+
+/* Whether the reader took the note; it is told once. */
+static __always_inline bool was_taken(const struct exit_key *key)
+{
+    if (!bpf_map_lookup_elem(&taken, key))
+        return false;
+    bpf_map_delete_elem(&taken, key);
+    return true;
+}
+
+/*
+ * Takes the note of a task's exit away. Returns whether it is ours. A note that changes hands while
+ * it is copied, or that some kernels do not let go of for the moment, is left to the reader.
+ */
+static __always_inline bool take_note(const struct task_struct *task, const struct exit_key *key,
+                                      const struct exiting *noted, struct process_end *ret)
+{
+    *ret = noted->end;
+    if (noted->noted != (__u64)task)
+        return false;
+    if (bpf_map_delete_elem(&exits, key) == 0)
+        return true;
+    (void)was_taken(key);
+    return false;
 }
 
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(note_end, struct task_struct *task)
 {
-    const struct exiting *noted;
-    __u64 key = (__u64)task;
+    struct exit_key key = key_of(task);
     __u32 pid = (__u32)task->pid;
+    const struct exiting *noted = bpf_map_lookup_elem(&exits, &key);
     struct process_end end = {};
-    bool taken = false;
 
-    noted = bpf_map_lookup_elem(&exits, &key);
-    if (noted) {
-        end = noted->end;
-        taken = noted->taken;
-        bpf_map_delete_elem(&exits, &key);
-    } else if (namespaced) {
-        return 0;
-    } else {
-        take_unnoted(task, &end);
-    }
-    if (taken)
+    if (noted ? !take_note(task, &key, noted, &end) : was_taken(&key) || !take_unnoted(task, &end))
         return 0;
     take_last(task, &end);
     bpf_map_delete_elem(&victims, &pid);

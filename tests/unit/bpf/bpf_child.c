@@ -10,6 +10,7 @@
  *     threads=N    starts threads that work, and wait for ever
  *     ended=N      starts threads that work, and waits for their end
  *     leave        ends this thread; another one goes on
+ *     exec         another thread goes on, by an exec of this program
  *     forks=N      starts children one by one, each of which ends at once
  *     stop         stops, until it is told to go on
  *     exit=N       exits; signal=N is killed by that signal
@@ -137,6 +138,24 @@ static void leave(long unused)
     pthread_exit(NULL);
 }
 
+static void *exec_rest(void *unused)
+{
+    /* This step has the place of a name. */
+    execv("/proc/self/exe", next_step - 1);
+    must(false, "execv");
+    return unused;
+}
+
+static void exec_from_thread(long unused)
+{
+    pthread_t thread;
+
+    (void)unused;
+    must(pthread_create(&thread, NULL, exec_rest, NULL) == 0, "pthread_create");
+    for (;;)
+        pause();
+}
+
 static void fork_many(long n)
 {
     for (long i = 0; i < n; i++) {
@@ -211,11 +230,21 @@ static void take_step(const char *name, const char *value)
         const char *name;
         void (*step)(long n);
     } steps[] = {
-        {"burn", burn},          {"read", read_bytes},        {"write", write_bytes},
-        {"anon", touch_private}, {"shared", touch_shared},    {"open", open_more},
-        {"open_at", open_at},    {"threads", start_and_keep}, {"ended", start_and_end},
-        {"leave", leave},        {"forks", fork_many},        {"stop", stop},
-        {"exit", end},           {"signal", end_by},
+        {"burn", burn},
+        {"read", read_bytes},
+        {"write", write_bytes},
+        {"anon", touch_private},
+        {"shared", touch_shared},
+        {"open", open_more},
+        {"open_at", open_at},
+        {"threads", start_and_keep},
+        {"ended", start_and_end},
+        {"leave", leave},
+        {"exec", exec_from_thread},
+        {"forks", fork_many},
+        {"stop", stop},
+        {"exit", end},
+        {"signal", end_by},
     };
     size_t i = 0;
 

@@ -318,6 +318,107 @@ static void a_full_ring_loses_and_counts(void **state)
     live_run(try_after_a_full_ring, load, unload);
 }
 
+/* A child whose end is told while a sweep asks about it. */
+struct told_late {
+    pid_t pid;
+    bool told;
+    unsigned asked, taken;
+};
+
+static bool reap_and_await(void *arg, const struct process_end *end)
+{
+    struct told_late *late = arg;
+    struct ends_of e = {.parent_pid = (uint32_t)getpid()};
+
+    if (end->task.head.pid != (uint32_t)late->pid)
+        return false;
+    late->asked++;
+    live_reap(late->pid);
+    late->told = await_ends(programs, &e, 1);
+    assert_int_equal(e.n, late->told);
+    return true;
+}
+
+static void count_taken(void *arg, const struct process_end *end)
+{
+    struct told_late *late = arg;
+
+    assert_int_equal(end->task.head.pid, late->pid);
+    late->taken++;
+}
+
+/* It counts once, by what came first. */
+static bool try_told_while_swept(void)
+{
+    struct told_late late = {.pid = live_spawn(LIVE_STEPS("exit=0"))};
+    struct programs_sweeper sweeper = {reap_and_await, count_taken, &late};
+    siginfo_t info;
+
+    assert_int_equal(waitid(P_PID, (id_t)late.pid, &info, WEXITED | WNOWAIT), 0);
+    programs_sweep(programs, live_now_ns(), live_now_ns(), &sweeper);
+    assert_int_equal(late.asked, 1);
+    assert_int_equal(late.taken, !late.told);
+    return late.told;
+}
+
+static void told_while_it_is_swept(void **state)
+{
+    (void)state;
+    live_run(try_told_while_swept, load, unload);
+}
+
+enum { RACES = 60, RACERS_AT_ONCE = 8 };
+
+static bool is_racer(void *arg, const struct process_end *end)
+{
+    (void)arg;
+    return end->task.head.kind == RECORD_PROCESS_END && end->parent_pid == (uint32_t)getpid();
+}
+
+static void count_racer(void *arg, const struct process_end *end)
+{
+    unsigned *taken = arg;
+
+    assert_int_equal(end->parent_pid, getpid());
+    ++*taken;
+}
+
+/* The kernel lets go of them after some milliseconds, at times just when this is over. */
+static void run_race(int round)
+{
+    pid_t racers[RACERS_AT_ONCE];
+
+    for (int i = 0; i < RACERS_AT_ONCE; i++)
+        racers[i] = live_spawn(LIVE_STEPS("exit=0"));
+    for (int i = 0; i < RACERS_AT_ONCE; i++)
+        live_reap(racers[i]);
+    poll(NULL, 0, round % 40);
+}
+
+/* While the kernel lets go of some, sweeps take all that have exited: each counts once. */
+static void told_or_swept(void **state)
+{
+    struct ends_of told = {.parent_pid = (uint32_t)getpid()};
+    unsigned taken = 0, all = RACES * RACERS_AT_ONCE;
+    struct programs_sweeper sweeper = {is_racer, count_racer, &taken};
+    uint64_t begin;
+
+    (void)state;
+    for (int i = 0; i < RACES; i++) {
+        run_race(i);
+        programs_sweep(programs, live_now_ns(), live_now_ns(), &sweeper);
+    }
+    begin = live_now_ns();
+    do
+        programs_drain(programs, count_end, &told);
+    while (told.n + taken < all && live_has_time(begin));
+    poll(NULL, 0, 100);
+    programs_drain(programs, count_end, &told);
+    print_message("%u taken, %u told\n", taken, (unsigned)told.n);
+    assert_int_equal(told.n + taken, all);
+    assert_int_equal(programs_lost(programs), 0);
+}
+
 static void set_effective(uint32_t low, uint32_t high)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -459,6 +560,7 @@ int main(int argc, char **argv)
         TEST(paused_and_resumed),          TEST(noted_before_a_pause),
         TEST(many_ends_wake_the_reader),   TEST(a_full_ring_loses_and_counts),
         TEST(privilege_is_dropped),        TEST(two_capabilities_do),
+        TEST(told_while_it_is_swept),      TEST(told_or_swept),
         TEST(a_control_group_is_made),     cmocka_unit_test(nobody_is_freed),
         cmocka_unit_test(nothing_is_left),
     };

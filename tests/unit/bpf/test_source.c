@@ -845,6 +845,53 @@ static void the_end_of_an_exited_leader(void **state)
     live_run(try_end_of_an_exited_leader, open_both, close_both);
 }
 
+/* As long as the process is there: what it wrote, in all. */
+static uint64_t written_by_living(struct child *child)
+{
+    const struct process_ended *list;
+    struct task_cgroup cgroup;
+    struct sample s;
+    size_t n;
+
+    assert_int_equal(look_for((uint32_t)child->pid, &s, &cgroup), 1);
+    list = bpf_source_ended(&source, &n);
+    for (size_t i = 0; i < n; i++)
+        assert_null(child_of(child, 1, &list[i].end));
+    bpf_source_ends_counted(&source, n);
+    return s.counter[COUNTER_SYSCALL_WRITE_BYTES];
+}
+
+/* A thread takes the place of its leader, who is waited for by nobody and ends as a thread does. */
+static bool try_exec_from_a_thread(void)
+{
+    struct child child = {
+        .pid = live_spawn(LIVE_STEPS("write=8192", "exec", "write=4096", "stop", "exit=3"))};
+    uint64_t begin = live_now_ns(), written;
+
+    live_stopped(child.pid);
+    do {
+        written = written_by_living(&child);
+        assert_true(written == 4096 || written == 8192 + 4096);
+    } while (written == 4096 && live_has_time(begin));
+    if (written == 4096) {
+        live_kill(child.pid);
+        return false;
+    }
+    live_go_on(child.pid);
+    reap(&child);
+    if (!await_ends(&child, 1))
+        return false;
+    assert_int_equal(child.end.task.own.io[TASK_IO_WRITE_CHARS], 8192 + 4096);
+    assert_int_equal(child.end.status, 3 << 8);
+    return true;
+}
+
+static void an_exec_from_a_thread(void **state)
+{
+    (void)state;
+    live_run(try_exec_from_a_thread, open_both, close_both);
+}
+
 static size_t count_ended_of(struct bpf_source *s, uint32_t parent_pid)
 {
     const struct process_ended *list;
@@ -1122,6 +1169,7 @@ int main(int argc, char **argv)
         TEST(short_lived),
         TEST(the_end_of_threads),
         TEST(the_end_of_an_exited_leader),
+        TEST(an_exec_from_a_thread),
         TEST(io_of_reaped_children),
         TEST(counted_by_their_exit),
         TEST(paused_and_resumed),
