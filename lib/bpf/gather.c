@@ -100,6 +100,19 @@ static void add_thread(struct look *look, const struct thread_record *task)
     task_own_add(&look->own, &task->own);
 }
 
+/* Whether the leader is of another program than the threads that were gathered. */
+static bool is_of_an_exec(const struct look *look, const struct thread_record *leader)
+{
+    return look->memory != 0 && leader->memory != 0 && look->memory != leader->memory;
+}
+
+static void begin_sums(struct look *look, const struct thread_record *task)
+{
+    look->usage = task->ended;
+    look->own = (struct task_own){0};
+    look->has_stand_in = false;
+}
+
 static int gather_add(struct gather *g, const struct record_head *head)
 {
     const struct thread_record *task = (const struct thread_record *)head;
@@ -110,8 +123,10 @@ static int gather_add(struct gather *g, const struct record_head *head)
     look = look_of(g, head);
     if (!look)
         return -ENOMEM;
-    if (n_looks(g) > before)
-        look->usage = task->ended;
+    if (n_looks(g) > before || (head->kind == RECORD_PROCESS && is_of_an_exec(look, task)))
+        begin_sums(look, task);
+    if (task->memory != 0)
+        look->memory = task->memory;
     add_thread(look, task);
     if (head->kind == RECORD_PROCESS)
         take_leader(look, record);

@@ -4,7 +4,9 @@
  *
  * Nearly all have one thread, and are whole with their record. Others are gathered until the walk
  * is over. What the kernel has added up of ended threads is taken from the record that came first:
- * a thread that ends later may have been visited already, and would count twice.
+ * a thread that ends later may have been visited already, and would count twice. So would one that
+ * takes the place of its leader by an exec: what was gathered of the threads before is left out
+ * then, for they have ended all.
  */
 #include "base/buf.h"
 #include "base/map.h"
@@ -18,6 +20,7 @@ struct look {
     struct process_record record; /* its leader's, but for `task` and what a stand-in knows */
     struct task_usage usage;      /* of all threads, ended ones too */
     struct task_own own;          /* of those that are left */
+    uint64_t memory;              /* of those that have any, as their records name it */
     bool has_leader;
     bool has_stand_in; /* its leader has ended, and this thread's memory and files are its own */
 };

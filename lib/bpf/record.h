@@ -56,6 +56,7 @@ struct thread_record {
     struct task_usage ended; /* of threads that had ended by now */
     struct task_usage usage; /* this thread's */
     struct task_own own;
+    __u64 memory; /* names its address space, another one after an exec; 0: it has none */
 };
 
 enum {
@@ -77,10 +78,15 @@ struct process_record {
     __u64 cgroup;     /* id in the hierarchy of version 2 */
     __u64 cgroup_set; /* names where it is in all hierarchies, as long as it is there */
     __u64 open_fds_limit;
-    __u64 anon_pages;
-    __u64 file_pages;
-    __u64 shmem_pages;
-    __u64 swap_pages;
+    union {
+        struct {
+            __u64 file_pages;
+            __u64 anon_pages;
+            __u64 swap_pages;
+            __u64 shmem_pages;
+        };
+        __s64 counters[4]; /* the same, in the kernel's order, while they are added up */
+    };
     __u64 peak_pages;
     __u64 virtual_pages;
     __u32 mappings;

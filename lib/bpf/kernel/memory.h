@@ -25,13 +25,13 @@ enum { MM_FILE, MM_ANON, MM_SWAP, MM_SHMEM };
  * Without a branch: kernels before 6.2 follow all that comes after once for each of its outcomes,
  * and the four counters' together are more than a program may have.
  */
-static __always_inline __u64 not_below_0(__s64 n)
+static __always_inline __s64 not_below_0(__s64 n)
 {
     __s64 sign = n >> 63;
 
     /* The compiler would make it a branch again. */
     asm volatile("" : "+r"(sign));
-    return (__u64)(n & ~sign);
+    return n & ~sign;
 }
 
 static __always_inline bool counters_before_6_2(const struct mm_struct *mm, __s64 ret[MM_COUNTERS])
@@ -93,20 +93,17 @@ static __always_inline bool counters_from_6_2(const struct mm_struct *mm, __s64 
 static __always_inline bool take_counters(const struct mm_struct *mm, struct process_record *ret)
 {
     const struct mm_struct___before_6_2 *old = (const void *)mm;
-    __s64 counters[MM_COUNTERS];
     __u64 resident;
 
     /*
      * Not whether there is a struct mm_rss_stat: what the kernel itself does not have, libbpf looks
      * for in its modules, which takes CAP_SYS_ADMIN.
      */
-    if (!(bpf_core_field_exists(old->rss_stat.count) ? counters_before_6_2(mm, counters)
-                                                     : counters_from_6_2(mm, counters)))
+    if (!(bpf_core_field_exists(old->rss_stat.count) ? counters_before_6_2(mm, ret->counters)
+                                                     : counters_from_6_2(mm, ret->counters)))
         return false;
-    ret->file_pages = not_below_0(counters[MM_FILE]);
-    ret->anon_pages = not_below_0(counters[MM_ANON]);
-    ret->shmem_pages = not_below_0(counters[MM_SHMEM]);
-    ret->swap_pages = not_below_0(counters[MM_SWAP]);
+    for (int i = 0; i < MM_COUNTERS; i++)
+        ret->counters[i] = not_below_0(ret->counters[i]);
     /* The kernel notes the peak only before it falls. */
     resident = ret->file_pages + ret->anon_pages + ret->shmem_pages;
     ret->peak_pages = mm->hiwater_rss > resident ? mm->hiwater_rss : resident;

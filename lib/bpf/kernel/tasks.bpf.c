@@ -26,6 +26,7 @@ enum {
     KERNEL_PF_EXITING = 0x4,
     KERNEL_PF_KTHREAD = 0x200000,
     KERNEL_RLIMIT_NOFILE = 7,
+    KERNEL_EXIT_DEAD = 0x10,
     /* Bits of a task's state that are shown as letters, and of those that are shown as others. */
     KERNEL_TASK_REPORT = 0x7f,
     KERNEL_TASK_UNINTERRUPTIBLE = 0x2,
@@ -150,6 +151,7 @@ static __always_inline void take_thread(const struct task_struct *task, __u32 ki
     take_ended(task->signal, &ret->ended);
     take_usage(task, &ret->usage);
     take_own(task, &ret->own);
+    ret->memory = (__u64)task->mm;
 }
 
 static __always_inline void take_process(const struct task_struct *task, __u32 kind,
@@ -183,23 +185,47 @@ static __always_inline void learn_namespace(void)
     reader_namespace = (__u64)ns;
 }
 
+/*
+ * Whether it was let go of, by now: then what it used may have been in the sums of its process
+ * already. To be asked when all is taken.
+ */
+static __always_inline bool is_gone(const struct task_struct *task)
+{
+    asm volatile("" ::: "memory");
+    return task->exit_state == KERNEL_EXIT_DEAD;
+}
+
+static __always_inline __u32 kind_of(const struct task_struct *task)
+{
+    const struct task_struct *leader = task->group_leader;
+
+    if (leader == task)
+        return RECORD_PROCESS;
+    return leader->exit_state ? RECORD_STAND_IN : RECORD_THREAD;
+}
+
 SEC("iter/task")
 int walk_tasks(struct bpf_iter__task *ctx)
 {
     struct seq_file *seq = ctx->meta->seq;
     const struct task_struct *task = ctx->task;
     struct process_record record = {};
+    __u32 kind;
 
     if (!task)
         return 0;
     if (namespaced && reader_namespace == 0)
         learn_namespace();
-    if (task->group_leader == task || task->group_leader->exit_state) {
-        take_process(task, task->group_leader == task ? RECORD_PROCESS : RECORD_STAND_IN, &record);
-        bpf_seq_write(seq, &record, sizeof(record));
-    } else {
-        take_thread(task, RECORD_THREAD, &record.task);
+    kind = kind_of(task);
+    if (kind == RECORD_THREAD)
+        take_thread(task, kind, &record.task);
+    else
+        take_process(task, kind, &record);
+    if (is_gone(task))
+        return 0;
+    if (kind == RECORD_THREAD)
         bpf_seq_write(seq, &record.task, sizeof(record.task));
-    }
+    else
+        bpf_seq_write(seq, &record, sizeof(record));
     return 0;
 }

@@ -77,6 +77,7 @@ static inline struct thread_record thread_of(uint32_t pid, uint64_t process, uin
         .head = {.kind = RECORD_THREAD, .pid = pid, .process = process},
         .usage = usage_of(n),
         .own = own_of(n),
+        .memory = process + 5,
     };
 }
 
@@ -121,6 +122,7 @@ static inline struct process_record dead_leader_of(uint32_t pid, uint64_t proces
     record.anon_pages = record.file_pages = record.shmem_pages = record.swap_pages = 0;
     record.peak_pages = record.virtual_pages = 0;
     record.mappings = record.open_fds = 0;
+    record.task.memory = 0;
     record.flags = TASK_DEAD | TASK_EXITING;
     record.state = 'Z';
     return record;

@@ -278,6 +278,66 @@ static void the_last_thread_of_several(void **state)
     check_nobody(*state);
 }
 
+/*
+ * A thread with a lower pid than its leader's was looked at, did an exec, took the leader's pid and
+ * was looked at again. All the others have ended.
+ */
+static void an_exec_from_a_thread(void **state)
+{
+    struct thread_record before = thread_of(7, 70, 20000), other = thread_of(7, 70, 4000);
+    struct thread_record after = thread_of(7, 70, 300000);
+    struct process_record leader = leader_of(7, 70, 20100, 2);
+    const struct look *look;
+
+    leader.task.ended = usage_of(1004000);
+    leader.task.memory = after.memory = before.memory + 1;
+    take(*state, &before);
+    take(*state, &other);
+    take(*state, &leader);
+    take(*state, &after);
+    look = only_look(*state);
+    check_usage(&look->usage, 1324100, 3);
+    check_own(&look->own, 320100, 2);
+    assert_memory_equal(&look->record, &leader, sizeof(leader));
+}
+
+/* The same, where the leader had ended, and the thread stood in for it. */
+static void an_exec_instead_of_an_exited_leader(void **state)
+{
+    struct process_record before = stand_in_of(7, 70, 20000, 2);
+    struct process_record leader = leader_of(7, 70, 20100, 2);
+    const struct look *look;
+
+    leader.task.ended = usage_of(1000000);
+    leader.task.memory = before.task.memory + 1;
+    leader.anon_pages = 5;
+    take(*state, &before);
+    take(*state, &leader);
+    look = only_look(*state);
+    check_usage(&look->usage, 1020100, 2);
+    check_own(&look->own, 20100, 1);
+    assert_memory_equal(&look->record, &leader, sizeof(leader));
+    assert_false(look->has_stand_in);
+}
+
+/* Who is about to end has let go of its memory, and is no other for that. */
+static void without_memory_it_is_no_exec(void **state)
+{
+    struct thread_record a = thread_of(7, 70, 20000), b = thread_of(7, 70, 300000);
+    struct process_record leader = leader_of(7, 70, 1000, 3);
+
+    for (int i = 0; i < 3; i++) {
+        gather_begin(*state);
+        a.memory = i == 0 ? 0 : 75;
+        b.memory = i == 1 ? 0 : 75;
+        leader.task.memory = i == 2 ? 0 : 75;
+        take(*state, &a);
+        take(*state, &leader);
+        take(*state, &b);
+        check_usage(&only_look(*state)->usage, 321000, 3);
+    }
+}
+
 static void interleaved(void **state)
 {
     struct process_record a = leader_of(7, 70, 1000, 3), b = dead_leader_of(8, 80, 2000, 3);
@@ -448,6 +508,9 @@ int main(void)
         TEST(exiting_threads_stand_in_for_want_of_others),
         TEST(without_a_leader),
         TEST(the_last_thread_of_several),
+        TEST(an_exec_from_a_thread),
+        TEST(an_exec_instead_of_an_exited_leader),
+        TEST(without_memory_it_is_no_exec),
         TEST(interleaved),
         TEST(numbers_tell_processes_apart),
         TEST(many_in_any_order),
