@@ -2,7 +2,7 @@
  * buf - growable bytes that are reused, never cleared.
  *
  * Invariants: len <= cap <= max; data is NULL exactly when cap is 0; once failed, nothing
- * changes but by buf_reset() and buf_deinit().
+ * changes but by buf_reset(), buf_drop() and buf_deinit().
  */
 #include "base/buf.h"
 
@@ -52,6 +52,19 @@ void buf_reset(struct buf *b)
         (void)buf_resize(b, b->cap / 2);
     b->resets = 0;
     b->peak = 0;
+}
+
+void buf_drop(struct buf *b, size_t n)
+{
+    size_t left = b->len - n;
+
+    if (left == 0) {
+        buf_reset(b);
+        return;
+    }
+    memmove(b->data, b->data + n, left);
+    b->len = left;
+    b->failed = false;
 }
 
 char *buf_reserve(struct buf *b, size_t n)

@@ -3,7 +3,8 @@
  * buf - growable bytes that are reused, never cleared.
  *
  * A buffer has a maximum given at its init: growth doubles up to it. What does not fit, or cannot
- * be allocated, *latches*: that append and all later ones do nothing until buf_reset(), and
+ * be allocated, *latches*: that append and all later ones do nothing until buf_reset() or
+ * buf_drop(), and
  * buf_failed() tells. So code that writes many pieces has no error branches and asks once at its
  * end. buf_reset() empties and keeps the memory; old bytes stay behind the length and mean
  * nothing.
@@ -39,6 +40,9 @@ void buf_deinit(struct buf *b);
  * peak in that window used less than a quarter of its memory gives half of it back.
  */
 void buf_reset(struct buf *b);
+
+/* Takes the first n bytes out of the content, and clears the latch; the memory stays. */
+void buf_drop(struct buf *b, size_t n);
 
 /*
  * Room for n more bytes behind the length. Returns where to write them, or NULL when the

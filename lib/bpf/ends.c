@@ -74,12 +74,5 @@ const struct process_ended *ends_join(struct ends *e, size_t *ret_n)
 
 void ends_forget(struct ends *e, size_t n)
 {
-    size_t done = n * sizeof(struct process_ended), left = e->waiting.len - done;
-
-    if (left == 0) {
-        buf_reset(&e->waiting);
-        return;
-    }
-    memmove(e->waiting.data, e->waiting.data + done, left);
-    e->waiting.len = left;
+    buf_drop(&e->waiting, n * sizeof(struct process_ended));
 }

@@ -46,6 +46,30 @@ static void a_failure_latches(void **state)
     buf_deinit(&b);
 }
 
+static void a_front_is_dropped(void **state)
+{
+    struct buf b;
+
+    (void)state;
+    buf_init(&b, 8);
+    buf_drop(&b, 0);
+    buf_append_str(&b, "12345678");
+    buf_append_char(&b, '9');
+    assert_true(buf_failed(&b));
+    buf_drop(&b, 3);
+    assert_false(buf_failed(&b));
+    check_span(buf_span(&b), "45678");
+    buf_append_str(&b, "9ab");
+    check_span(buf_span(&b), "456789ab");
+    buf_drop(&b, 0);
+    check_span(buf_span(&b), "456789ab");
+    buf_append_char(&b, 'c');
+    buf_drop(&b, 8);
+    assert_false(buf_failed(&b));
+    assert_int_equal(b.len, 0);
+    buf_deinit(&b);
+}
+
 static void sizes_near_the_top(void **state)
 {
     struct buf b;
@@ -163,9 +187,13 @@ static void random_operations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grows_to_its_maximum),     cmocka_unit_test(a_failure_latches),
-        cmocka_unit_test(sizes_near_the_top),       cmocka_unit_test(printing),
-        cmocka_unit_test(a_reset_keeps_the_memory), cmocka_unit_test(memory_is_given_back_slowly),
+        cmocka_unit_test(grows_to_its_maximum),
+        cmocka_unit_test(a_failure_latches),
+        cmocka_unit_test(a_front_is_dropped),
+        cmocka_unit_test(sizes_near_the_top),
+        cmocka_unit_test(printing),
+        cmocka_unit_test(a_reset_keeps_the_memory),
+        cmocka_unit_test(memory_is_given_back_slowly),
         cmocka_unit_test(random_operations),
     };
 

@@ -327,6 +327,25 @@ static void no_memory(void **state)
     assert_int_equal(f->ends.lost, 2);
 }
 
+/* One that was refused memory is lost; once some were counted, others are not for that. */
+static void no_memory_for_a_while(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t taken = 0;
+
+    while (taken < 3)
+        take_process(f, ++taken, 70, 0);
+    heap_allows = 0;
+    while (f->ends.lost == 0)
+        take_process(f, ++taken, 70, 0);
+    heap_allows = SIZE_MAX;
+    assert_int_equal(ends_waiting(&f->ends), taken - 1);
+    ends_forget(&f->ends, 1);
+    take_process(f, taken, 70, 0);
+    assert_int_equal(ends_waiting(&f->ends), taken - 1);
+    assert_int_equal(f->ends.lost, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -345,6 +364,7 @@ int main(void)
         TEST(threads_of_nobody),
         TEST(more_than_there_is_room_for),
         TEST(no_memory),
+        TEST(no_memory_for_a_while),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
