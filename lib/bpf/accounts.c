@@ -39,8 +39,10 @@ static uint32_t find(const struct accounts *a, uint64_t process, uint32_t pid)
 static int grow(struct accounts *a)
 {
     size_t capacity = a->capacity ? a->capacity * 2 : ACCOUNTS_SMALLEST;
-    struct account *list = realloc(a->list, capacity * sizeof(*list));
+    struct account *list = NULL;
 
+    if (capacity <= ACCOUNTS_MAX)
+        list = realloc(a->list, capacity * sizeof(*list));
     if (!list)
         return -ENOMEM;
     a->list = list;

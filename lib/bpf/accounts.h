@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { ACCOUNTS_MAX = 128 * 1024 };
+
 struct account {
     uint64_t process; /* 0: free */
     uint32_t pid;
@@ -35,7 +37,10 @@ struct accounts {
 void accounts_init(struct accounts *a);
 void accounts_deinit(struct accounts *a);
 
-/* A thread of a process, which is not 0, has ended. Returns 0 or -ENOMEM: its figures are lost. */
+/*
+ * A thread of a process, which is not 0, has ended. Returns 0; or -ENOMEM, its figures are lost:
+ * there are ACCOUNTS_MAX, or no memory.
+ */
 int accounts_add(struct accounts *a, const struct thread_end *end, uint64_t now_ns);
 
 /* What ended threads of a process that is there did; NULL: nothing is known of any. */

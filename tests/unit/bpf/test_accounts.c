@@ -245,6 +245,23 @@ static void no_memory(void **state)
     }
 }
 
+/* What has accounts already goes on, others are refused; as many as are closed can be opened. */
+static void as_many_as_there_may_be(void **state)
+{
+    struct accounts *a = *state;
+    struct thread_end end;
+
+    for (uint32_t i = 1; i <= ACCOUNTS_MAX; i++)
+        add(a, i, i, 5, 1);
+    end = thread_end_of(ACCOUNTS_MAX + 1, ACCOUNTS_MAX + 1, 6);
+    assert_int_equal(accounts_add(a, &end, 1), -ENOMEM);
+    assert_int_equal(a->n_used, ACCOUNTS_MAX);
+    add(a, 9, 9, 7, 1);
+    check_close(a, 9, 9, 12, 2);
+    assert_int_equal(accounts_add(a, &end, 1), 0);
+    check_close(a, ACCOUNTS_MAX, ACCOUNTS_MAX, 5, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -258,6 +275,7 @@ int main(void)
         TEST(places_are_used_again),
         TEST(many),
         TEST(no_memory),
+        TEST(as_many_as_there_may_be),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
