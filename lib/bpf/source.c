@@ -47,13 +47,34 @@ void bpf_source_drain(struct bpf_source *s, uint64_t now_ns)
     programs_drain(s->programs, take_record, s);
 }
 
+static bool is_thread(void *arg, const struct process_end *end)
+{
+    (void)arg;
+    return end->task.head.kind == RECORD_THREAD_END;
+}
+
+static void forget_exit(void *arg, const struct process_end *end)
+{
+    (void)arg;
+    (void)end;
+}
+
+/* What was noted of threads is older than whatever is looked at after the pause. */
+static void forget_threads(struct bpf_source *s)
+{
+    static const struct programs_sweeper sweeper = {is_thread, forget_exit, NULL};
+
+    programs_sweep(s->programs, s->now_ns, UINT64_MAX, &sweeper);
+    (void)accounts_sweep(&s->accounts, s->now_ns, 0);
+}
+
 void bpf_source_pause(struct bpf_source *s)
 {
     programs_pause(s->programs);
     bpf_source_drain(s, s->now_ns);
     ends_forget(&s->ends, ends_waiting(&s->ends));
     new_cgroups_forget(&s->new_cgroups);
-    (void)accounts_sweep(&s->accounts, s->now_ns, 0);
+    forget_threads(s);
 }
 
 int bpf_source_resume(struct bpf_source *s)
