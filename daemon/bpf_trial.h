@@ -17,8 +17,9 @@ struct bpf_source;
 /*
  * Makes a child that ends, whose end must be told with its status, and compares what a walk tells
  * of the calling process with what its procfs does. Before there is a second thread; takes some
- * milliseconds, and 2 s where an end is not told. Ends told by then are forgotten. Returns 0, or a
- * negative errno with what was wrong appended to `what`: -EPROTO if the source is.
+ * milliseconds, 2 s where an end is not told, and 4 s where none is. Ends told by then are
+ * forgotten. Returns 0, or a negative errno with what was wrong appended to `what`: -EPROTO if the
+ * source is.
  */
 int bpf_trial(struct bpf_source *source, struct procfs *fs, struct buf *what);
 
