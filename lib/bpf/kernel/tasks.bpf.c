@@ -195,37 +195,25 @@ static __always_inline bool is_gone(const struct task_struct *task)
     return task->exit_state == KERNEL_EXIT_DEAD;
 }
 
-static __always_inline __u32 kind_of(const struct task_struct *task)
-{
-    const struct task_struct *leader = task->group_leader;
-
-    if (leader == task)
-        return RECORD_PROCESS;
-    return leader->exit_state ? RECORD_STAND_IN : RECORD_THREAD;
-}
-
 SEC("iter/task")
 int walk_tasks(struct bpf_iter__task *ctx)
 {
     struct seq_file *seq = ctx->meta->seq;
     const struct task_struct *task = ctx->task;
     struct process_record record = {};
-    __u32 kind;
 
     if (!task)
         return 0;
     if (namespaced && reader_namespace == 0)
         learn_namespace();
-    kind = kind_of(task);
-    if (kind == RECORD_THREAD)
-        take_thread(task, kind, &record.task);
-    else
-        take_process(task, kind, &record);
-    if (is_gone(task))
-        return 0;
-    if (kind == RECORD_THREAD)
-        bpf_seq_write(seq, &record.task, sizeof(record.task));
-    else
-        bpf_seq_write(seq, &record, sizeof(record));
+    if (task->group_leader == task || task->group_leader->exit_state) {
+        take_process(task, task->group_leader == task ? RECORD_PROCESS : RECORD_STAND_IN, &record);
+        if (!is_gone(task))
+            bpf_seq_write(seq, &record, sizeof(record));
+    } else {
+        take_thread(task, RECORD_THREAD, &record.task);
+        if (!is_gone(task))
+            bpf_seq_write(seq, &record.task, sizeof(record.task));
+    }
     return 0;
 }
