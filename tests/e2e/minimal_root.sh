@@ -15,7 +15,7 @@ daemon=
 # shellcheck disable=SC2317
 clean() {
   [ -z "$daemon" ] || kill -KILL "$daemon" 2>/dev/null || true
-  umount "$root/proc" 2>/dev/null || true
+  umount "$root/proc" "$root/sys" 2>/dev/null || true
   rm -rf --one-file-system "$scratch"
 }
 trap clean EXIT
@@ -38,6 +38,8 @@ for conf in /etc/apt/apt.conf.d/*[Pp]roxy*; do
 done
 git clone -q --no-hardlinks . "$root$CLONE"
 mount -t proc proc "$root/proc"
+# Where the kernel describes its types.
+mount -t sysfs -o ro sysfs "$root/sys"
 
 in_root() {
   exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root CI=true \
