@@ -18,6 +18,7 @@ enum {
     CHILD_STATUS = 42,
     /* Some kernels do not tell of one in a thousand; the source finds those, but later. */
     CHILDREN_MAX = 2,
+    WALKS_MAX = 3,
     /*
      * From 6.2 on each CPU keeps back what it has not added up yet, at most so many pages, or twice
      * as many as there are CPUs; and /proc/PID/status leaves that out up to 6.16. One thread has
@@ -192,7 +193,7 @@ static uint64_t slack_bytes(const struct procfs *fs)
     return CPUS_BEEN_ON * pages * fs->page_size;
 }
 
-static int try_walk(struct bpf_source *source, struct procfs *fs, struct buf *what)
+static int walk_and_read(struct bpf_source *source, struct procfs *fs, struct buf *what)
 {
     uint32_t pid = (uint32_t)getpid();
     struct sample walked, read;
@@ -207,6 +208,21 @@ static int try_walk(struct bpf_source *source, struct procfs *fs, struct buf *wh
         return -EPROTO;
     }
     return bpf_trial_agrees(&walked, &read, slack_bytes(fs), what) ? 0 : -EPROTO;
+}
+
+/*
+ * A walk over thousands takes memory for what it finds, after it came by this process and before
+ * that is read. The next one has that memory already.
+ */
+static int try_walk(struct bpf_source *source, struct procfs *fs, struct buf *what)
+{
+    int r = walk_and_read(source, fs, what);
+
+    for (int i = 1; i < WALKS_MAX && r == -EPROTO; i++) {
+        buf_reset(what);
+        r = walk_and_read(source, fs, what);
+    }
+    return r;
 }
 
 /* They are of before the first cycle, in which all are found. */

@@ -28,6 +28,8 @@ static struct {
     bool forgotten; /* all that were told */
 
     int begin, next; /* errors */
+    unsigned walks;
+    unsigned walks_before_growth; /* the first ones tell of a process that was smaller */
     struct sample list[3];
     size_t n, at;
     bool walked_to_its_end;
@@ -82,6 +84,7 @@ int __wrap_bpf_source_begin(struct bpf_source *s)
 {
     (void)s;
     fake.at = 0;
+    fake.walks++;
     return fake.begin;
 }
 
@@ -91,6 +94,8 @@ int __wrap_bpf_source_next(struct bpf_source *s, struct sample *ret, struct task
     *ret_cgroup = (struct task_cgroup){.id = 1, .set = 1};
     if (fake.at < fake.n) {
         *ret = fake.list[fake.at++];
+        if (fake.walks <= fake.walks_before_growth)
+            ret->gauge[GAUGE_RESIDENT_ANON_BYTES] /= 4;
         return 1;
     }
     return fake.next;
@@ -315,6 +320,19 @@ static void test_comparison(void **state)
     assert_false(agree(of(7, 0, 0, 0), of(7, 5, 0, 0), 10));
 }
 
+/* Its own memory grows while it walks: what was told is what it had, but once it has enough. */
+static void test_grows_meanwhile(void **state)
+{
+    (void)state;
+    fake.walks_before_growth = 2;
+    must_pass();
+    assert_int_equal(fake.walks, 3);
+    tell_the_truth(NULL);
+    fake.walks_before_growth = 3;
+    must_fail(-EPROTO, "bytes of memory");
+    assert_int_equal(fake.walks, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -326,6 +344,7 @@ int main(void)
         cmocka_unit_test_setup(test_walks, tell_the_truth),
         cmocka_unit_test_setup(test_start, tell_the_truth),
         cmocka_unit_test_setup(test_memory, tell_the_truth),
+        cmocka_unit_test_setup(test_grows_meanwhile, tell_the_truth),
         cmocka_unit_test(test_comparison),
     };
 
