@@ -68,6 +68,7 @@ struct collector {
     bool boot_time_logged;
     bool interval_logged;
     bool prober_off;
+    bool lost_ends_logged;
     uint64_t probe_ns; /* when to see to the prober, if no cycle comes before */
 };
 
@@ -166,6 +167,18 @@ static void log_prober(struct collector *c)
     else if (!off && c->prober_off)
         log_info("executables, command lines, mappings and PSS are read again");
     c->prober_off = off;
+}
+
+static void log_lost_ends(struct collector *c)
+{
+    uint64_t lost = source_lost(c->bpf);
+
+    if (lost == 0 || c->lost_ends_logged)
+        return;
+    c->lost_ends_logged = true;
+    log_warn("ends of processes or threads were lost, what they used since the last snapshot is "
+             "counted nowhere; said once, see proctally_lost_end_records_total",
+             LOG_U64("lost", lost));
 }
 
 /* One line for each rule, however often it happens. */
@@ -273,6 +286,7 @@ static void run_cycle(struct collector *c, bool scrape_expected)
     log_faults(c);
     log_prober(c);
     log_rules(c);
+    log_lost_ends(c);
     c->probe_ns = 0; /* at once: there may be answers already, and room */
     if (r < 0)
         note_failure(c, r);

@@ -112,6 +112,25 @@ def test_burst():
         equal("members", total(page, "processes"), 1)
 
 
+def test_loss_is_counted():
+    """While nobody takes ends out of the ring, it fills."""
+    number = 6000
+    with bpf() as daemon, Ends("burst", number) as ends:
+        before = shown(daemon)
+        daemon.pause()
+        ends.run()
+        daemon.resume()
+        page = settled(daemon, lambda p: ended(p) - ended(before) + lost(p) >= number)
+        exited = ended(page) - ended(before)
+        print(f"     {number} processes: {exited:.0f} exited, {lost(page):.0f} lost")
+        true("some are lost", lost(page) > 0)
+        true("some are not", 0 < exited < number)
+        # Others end, too.
+        true("all are counted", number <= exited + lost(page) <= number + 300)
+        equal("lines of the log", sum("ends of processes or threads were lost" in line
+                                      for line in daemon.log_lines()), 1)
+
+
 def test_reasons():
     with bpf() as daemon, Ends("reasons", 4) as ends:
         before = shown(daemon)
