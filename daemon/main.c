@@ -329,7 +329,8 @@ static void handle_reload(struct daemon *d)
     overseer_begin_reload(&d->overseer);
     successful = reload(d, &error) == 0;
     if (successful) {
-        log_info("configuration reloaded", LOG_STR("file", d->config.file ? d->config.file : ""));
+        log_info("configuration reloaded",
+                 LOG_STR("file", d->config.file ? d->config.file : "none"));
     } else {
         collector_note_reload(d->collector, false);
         log_error("configuration refused, the old one stays", LOG_SPAN("error", buf_span(&error)));
