@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -392,6 +393,8 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (!parse(argc, argv, &size))
         return 2;
+    /* What is inherited may have made the table of descriptors, and those of children, larger. */
+    close_range(3, UINT_MAX, 0);
     tick_ns = 1000000000u / units.ticks_per_second;
     page_size = units.page_size;
     r = bpf_source_open(&source, &units, &failure);

@@ -28,16 +28,20 @@ static __always_inline __u32 count_words(const unsigned long *open, __u32 words)
     return n;
 }
 
-/* Where the bits are; nothing, of a process without descriptors. */
+/* Where the bits are, unless they were counted already; nothing, of a process without any. */
 struct open_files {
     const unsigned long *bits;
     __u32 words;
+    __u32 counted;
 };
 
+/* A table that never had to grow is within the structure, and so are its bits. */
 static __always_inline struct open_files open_files_of(const struct files_struct *files)
 {
     const struct fdtable *table = files->fdt;
 
+    if (table == &files->fdtab)
+        return (struct open_files){.counted = (__u32)__builtin_popcountl(files->open_fds_init[0])};
     return (struct open_files){.bits = table->open_fds, .words = table->max_fds / WORD_BITS};
 }
 
@@ -46,7 +50,7 @@ static __always_inline __u32 count_few(const struct open_files *open)
 {
     return open->words == 2   ? count_words(open->bits, 2)
            : open->words == 1 ? count_words(open->bits, 1)
-                              : 0;
+                              : open->counted;
 }
 
 static __always_inline __u32 count_many(const struct open_files *open)

@@ -92,6 +92,8 @@ struct fdtable {
 
 struct files_struct {
     struct fdtable *fdt;
+    struct fdtable fdtab;
+    unsigned long open_fds_init[1];
 };
 
 /* From 6.2 on a sum with a part on each CPU. */
