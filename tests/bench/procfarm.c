@@ -228,6 +228,9 @@ int main(int argc, char **argv)
 
     struct options o = {.procs = 100, .groups = 1};
     int c;
+
+    /* What is inherited would make the tables of all children larger than they need. */
+    close_range(3, ~0U, 0);
     while ((c = getopt(argc, argv, "n:f:t:m:r:g:xa:e:s:w:")) != -1)
         switch (c) {
         case 'n':
