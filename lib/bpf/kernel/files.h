@@ -14,7 +14,7 @@ enum {
 };
 
 /*
- * Without a branch: before 6.3 or so the verifier follows both sides of each, of every word.
+ * Without a branch: the verifiers of 5.10 and 6.1 follow both sides of each, of every word.
  * Returns how many bits are set in so many words, 4 at most.
  */
 static __always_inline __u32 count_words(const unsigned long *open, __u32 words)
