@@ -4,10 +4,9 @@
  *
  * A buffer has a maximum given at its init: growth doubles up to it. What does not fit, or cannot
  * be allocated, *latches*: that append and all later ones do nothing until buf_reset() or
- * buf_drop(), and
- * buf_failed() tells. So code that writes many pieces has no error branches and asks once at its
- * end. buf_reset() empties and keeps the memory; old bytes stay behind the length and mean
- * nothing.
+ * buf_drop(), and buf_failed() tells. So code that writes many pieces has no error branches and
+ * asks once at its end. buf_reset() empties and keeps the memory; old bytes stay behind the length
+ * and mean nothing.
  *
  * `data` is NULL until something was reserved, and may move with every append; spans into it die
  * then.
