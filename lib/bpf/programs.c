@@ -6,13 +6,12 @@
  */
 #include "bpf/programs.h"
 
-#include "bpf/proctally.skel.h"
+#include "bpf/kernel_traits.h"
 #include "bpf/record.h"
+#include "bpf/skeleton.h"
 
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <errno.h>
-#include <linux/btf.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -33,6 +32,8 @@ struct programs {
     struct exit_key keys[SWEEP_AT_ONCE];
     struct exiting exiting[SWEEP_AT_ONCE];
 };
+
+static bool use_casts = true;
 
 static int silence(enum libbpf_print_level level, const char *format, va_list args)
 {
@@ -57,25 +58,14 @@ static bool is_namespace(const char *path, ino_t number)
     return stat(path, &st) == 0 && st.st_ino == number;
 }
 
-/* Before 6.2 a counter of memory is one number. */
-static bool counters_have_parts(const struct proctally_bpf *s)
-{
-    const struct btf *btf = bpf_object__btf(s->obj);
-    struct btf *kernel = btf ? btf__load_vmlinux_btf() : NULL;
-    bool have = kernel && btf__find_by_name_kind(kernel, "mm_rss_stat", BTF_KIND_STRUCT) < 0;
-
-    btf__free(kernel);
-    return have;
-}
-
-static void configure(struct proctally_bpf *s)
+static void configure(struct proctally_bpf *s, const struct kernel_traits *traits)
 {
     int cpus = libbpf_num_possible_cpus();
     bool namespaced = !is_namespace("/proc/self/ns/pid", FIRST_PID_NAMESPACE);
-    bool parts = counters_have_parts(s);
 
     s->rodata->namespaced = namespaced;
-    s->rodata->n_cpus = parts && cpus > 0 && cpus <= CPUS_MAX ? (uint32_t)cpus : 0;
+    s->rodata->n_cpus =
+        traits->memory_in_parts && cpus > 0 && cpus <= CPUS_MAX ? (uint32_t)cpus : 0;
     bpf_program__set_autoload(s->progs.learn_cpus, s->rodata->n_cpus > 0);
     /* In another namespace paths begin elsewhere, and most are of processes that are not seen. */
     bpf_program__set_autoload(s->progs.note_cgroup,
@@ -150,14 +140,23 @@ static int walk_once(struct programs *p)
     return n > 0 ? 0 : n == 0 ? -ENODATA : -errno;
 }
 
-static int load(struct programs *p)
+static void unload(struct programs *p)
+{
+    ring_buffer__free(p->ring);
+    bpf_link__destroy(p->walk);
+    proctally_bpf__destroy(p->skeleton);
+    *p = (struct programs){0};
+}
+
+static int load_build(struct programs *p, enum skeleton_build build,
+                      const struct kernel_traits *traits)
 {
     int r;
 
-    p->skeleton = proctally_bpf__open();
+    p->skeleton = skeleton_open(build);
     if (!p->skeleton)
         return -errno;
-    configure(p->skeleton);
+    configure(p->skeleton, traits);
     r = proctally_bpf__load(p->skeleton);
     if (r == 0)
         r = learn_cpus(p->skeleton);
@@ -171,6 +170,26 @@ static int load(struct programs *p)
         return -errno;
     r = walk_once(p);
     return r < 0 ? r : programs_resume(p);
+}
+
+/* Where the better programs are refused, those are left that every kernel takes. */
+static int load(struct programs *p)
+{
+    struct kernel_traits traits;
+    int r = -ENOTSUP;
+
+    kernel_traits(&traits);
+    if (traits.casts && use_casts)
+        r = load_build(p, SKELETON_CASTS, &traits);
+    if (r == 0 || r == -ENOMEM || r == -EPERM)
+        return r;
+    unload(p);
+    return load_build(p, SKELETON_PLAIN, &traits);
+}
+
+void programs_use_casts(bool use)
+{
+    use_casts = use;
 }
 
 static enum programs_failure failure_of(int r)
@@ -204,9 +223,7 @@ void programs_free(struct programs *p)
 {
     if (!p)
         return;
-    ring_buffer__free(p->ring);
-    bpf_link__destroy(p->walk);
-    proctally_bpf__destroy(p->skeleton);
+    unload(p);
     free(p);
 }
 

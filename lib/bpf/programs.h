@@ -31,6 +31,13 @@ int programs_load(struct programs **ret, enum programs_failure *ret_failure);
 void programs_free(struct programs *p);
 
 /*
+ * Whether programs that are loaded from now on, by anyone in this process, may cast (kernel/cast.h)
+ * where the kernel lets them, as they do unless told otherwise. Those that do not tell the same and
+ * take longer: for tests.
+ */
+void programs_use_casts(bool use);
+
+/*
  * Begins to note ends of tasks, and control groups that are made; or goes on after
  * programs_pause(). Returns 0 or a negative errno.
  */

@@ -364,12 +364,15 @@ static bool parse(int argc, char **argv, struct zoo_size *size)
     static const struct option options[] = {{"threads", required_argument, NULL, 't'},
                                             {"descriptors", required_argument, NULL, 'd'},
                                             {"stand", required_argument, NULL, 's'},
+                                            {"plain", no_argument, NULL, 'p'},
                                             {0}};
     int option;
 
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         if (option == 's')
             zoo_stand(atoi(optarg));
+        else if (option == 'p')
+            programs_use_casts(false);
         else if (option == 't')
             size->threads = (unsigned)atoi(optarg);
         else if (option == 'd')

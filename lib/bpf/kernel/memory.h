@@ -5,6 +5,7 @@
  * Up to 6.1 each counter is one number. From 6.2 on it has a part on each CPU, and the number alone
  * is short by what those hold; where they are, `cpu_offsets` says.
  */
+#include "bpf/kernel/cast.h"
 #include "bpf/kernel/types.h"
 #include "bpf/record.h"
 
@@ -17,9 +18,6 @@ enum { CPUS_MAX = 1024 };
 
 extern const volatile __u32 n_cpus; /* set before loading: possible ones; 0: not to be added up */
 extern __u64 cpu_offsets[CPUS_MAX];
-
-/* mm_struct's order. */
-enum { MM_FILE, MM_ANON, MM_SWAP, MM_SHMEM };
 
 /*
  * Without a branch: kernels before 6.2 follow all that comes after once for each of its outcomes,
@@ -43,6 +41,23 @@ static __always_inline bool counters_before_6_2(const struct mm_struct *mm, __s6
     return true;
 }
 
+/* The four parts of a CPU, where they stand side by side. */
+static __always_inline void read_parts(const char *at, __s32 ret[MM_COUNTERS])
+{
+#ifdef KERNEL_CASTS
+    /* Any structure of two whole numbers: a load for each two parts. The least comes first. */
+    const struct rlimit *two = CAST(struct rlimit, at);
+    __u64 low = two->rlim_cur, high = two->rlim_max;
+
+    ret[0] = (__s32)low;
+    ret[1] = (__s32)(low >> 32);
+    ret[2] = (__s32)high;
+    ret[3] = (__s32)(high >> 32);
+#else
+    bpf_probe_read_kernel(ret, MM_COUNTERS * sizeof(*ret), at);
+#endif
+}
+
 /* The parts of one address space stand side by side since 6.6; before, each counter has its own. */
 static __always_inline bool add_parts(const __s32 *const parts[MM_COUNTERS],
                                       __s64 sums[MM_COUNTERS])
@@ -58,7 +73,7 @@ static __always_inline bool add_parts(const __s32 *const parts[MM_COUNTERS],
             break;
         offset = cpu_offsets[cpu];
         if (side_by_side) {
-            bpf_probe_read_kernel(part, sizeof(part), (const char *)parts[0] + offset);
+            read_parts((const char *)parts[0] + offset, part);
         } else {
             for (int i = 0; i < MM_COUNTERS; i++)
                 bpf_probe_read_kernel(&part[i], sizeof(part[i]), (const char *)parts[i] + offset);

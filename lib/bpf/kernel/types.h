@@ -19,13 +19,21 @@ struct upid {
     struct pid_namespace *ns;
 };
 
+struct hlist_node;
+
+struct hlist_head {
+    struct hlist_node *first;
+};
+
 struct pid {
     unsigned int level;
+    struct hlist_head tasks[1];
     struct upid numbers[1];
 };
 
 struct rlimit {
     unsigned long rlim_cur;
+    unsigned long rlim_max;
 };
 
 struct signal_struct {
@@ -102,7 +110,8 @@ struct percpu_counter {
     __s32 *counters;
 };
 
-enum { MM_COUNTERS = 4 }; /* in order: file, anonymous, swapped out, shared memory */
+/* In mm_struct's order. */
+enum { MM_FILE, MM_ANON, MM_SWAP, MM_SHMEM, MM_COUNTERS };
 
 struct mm_struct {
     unsigned long total_vm;
@@ -124,6 +133,10 @@ struct mm_struct___before_6_2 {
     struct mm_rss_stat rss_stat;
 };
 
+struct list_head {
+    struct list_head *next;
+};
+
 struct task_struct {
     unsigned int flags;
     int pid;
@@ -139,6 +152,7 @@ struct task_struct {
     unsigned long nvcsw;
     unsigned long nivcsw;
     __u64 start_boottime;
+    struct list_head tasks;
     struct task_struct *real_parent;
     struct task_struct *group_leader;
     struct pid *thread_pid;

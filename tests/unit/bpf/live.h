@@ -8,6 +8,7 @@
 #include "bpf/record.h"
 
 #include "check.h"
+#include "kernel_version.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -46,16 +46,6 @@ static inline size_t live_size_of(uint32_t kind)
     return kind == RECORD_THREAD                               ? sizeof(struct thread_record)
            : kind == RECORD_PROCESS || kind == RECORD_STAND_IN ? sizeof(struct process_record)
                                                                : 0;
-}
-
-static inline bool live_kernel_is(int major_wanted, int minor_wanted)
-{
-    int have_major = 0, have_minor = 0;
-    struct utsname u;
-
-    uname(&u);
-    sscanf(u.release, "%d.%d", &have_major, &have_minor);
-    return have_major > major_wanted || (have_major == major_wanted && have_minor >= minor_wanted);
 }
 
 /* Whether some record of a walk is of process 1. */
@@ -101,7 +91,7 @@ static inline const char *live_obstacle(void)
         return "bpf(2) is denied: capabilities, seccomp or lockdown";
     if (r == -ENOSYS)
         return "there is no bpf(2)";
-    return live_kernel_is(5, 10) ? NULL : "the kernel is older than 5.10";
+    return kernel_is(5, 10) ? NULL : "the kernel is older than 5.10";
 }
 
 /*

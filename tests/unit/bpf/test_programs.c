@@ -12,7 +12,21 @@
 #include <string.h>
 #include <sys/stat.h>
 
+struct bpf_object_skeleton;
+int __real_bpf_object__load_skeleton(struct bpf_object_skeleton *s);
+int __wrap_bpf_object__load_skeleton(struct bpf_object_skeleton *s);
+
 static struct programs *programs;
+/* How often the kernel is asked, and how it answers the first time; 0: as it likes. */
+static unsigned n_asked;
+static int first_answer;
+
+int __wrap_bpf_object__load_skeleton(struct bpf_object_skeleton *s)
+{
+    int answer = n_asked++ == 0 ? first_answer : 0;
+
+    return answer < 0 ? answer : __real_bpf_object__load_skeleton(s);
+}
 
 static int load(void **state)
 {
@@ -459,7 +473,7 @@ static bool try_without_privilege(void)
 static void privilege_is_dropped(void **state)
 {
     (void)state;
-    live_need(live_kernel_is(5, 19), "takes CAP_BPF before 5.19");
+    live_need(kernel_is(5, 19), "takes CAP_BPF before 5.19");
     live_run(try_without_privilege, load, unload);
 }
 
@@ -541,6 +555,58 @@ static void a_control_group_is_made(void **state)
     assert_int_equal(c.id, st.st_ino);
 }
 
+/* ---- builds ---- */
+
+static int load_refused_once(int answer, struct programs **ret)
+{
+    enum programs_failure failure = PROGRAMS_NO_BTF;
+    int r;
+
+    n_asked = 0;
+    first_answer = answer;
+    r = programs_load(ret, &failure);
+    first_answer = 0;
+    if (r < 0)
+        assert_int_equal(failure, r == -EPERM    ? PROGRAMS_DENIED
+                                  : r == -ENOMEM ? PROGRAMS_NO_MEMORY
+                                                 : PROGRAMS_REFUSED);
+    return r;
+}
+
+/* Kernels before 6.2 are given one build alone, others another one first. */
+static void a_refused_build_is_followed_by_the_plain_one(void **state)
+{
+    static const int answers[] = {-EINVAL, -EACCES, -E2BIG};
+    unsigned before = live_descriptors();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++) {
+        bool again = kernel_is(6, 2);
+
+        assert_int_equal(load_refused_once(answers[i], &programs), again ? 0 : answers[i]);
+        assert_int_equal(n_asked, again ? 2 : 1);
+        if (again)
+            assert_int_equal(walk_for_own(walk(), PROGRAMS_READ_SIZE), 1);
+        unload(NULL);
+        assert_int_equal(live_descriptors(), before);
+    }
+}
+
+/* Another build would fare no better. */
+static void who_may_not_is_told_at_once(void **state)
+{
+    static const int answers[] = {-EPERM, -ENOMEM};
+    unsigned before = live_descriptors();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++) {
+        assert_int_equal(load_refused_once(answers[i], &programs), answers[i]);
+        assert_int_equal(n_asked, 1);
+        assert_null(programs);
+        assert_int_equal(live_descriptors(), before);
+    }
+}
+
 static void nothing_is_left(void **state)
 {
     unsigned before = live_descriptors();
@@ -558,14 +624,23 @@ static void nothing_is_left(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_walk_reads_to_its_end),     TEST(reads_end_between_records),
-        TEST(two_walks_at_a_time),         TEST(loaded_twice),
-        TEST(paused_and_resumed),          TEST(noted_before_a_pause),
-        TEST(many_ends_wake_the_reader),   TEST(a_full_ring_loses_and_counts),
-        TEST(privilege_is_dropped),        TEST(two_capabilities_do),
-        TEST(told_while_it_is_swept),      TEST(told_or_swept),
-        TEST(a_control_group_is_made),     cmocka_unit_test(nobody_is_freed),
+        TEST(a_walk_reads_to_its_end),
+        TEST(reads_end_between_records),
+        TEST(two_walks_at_a_time),
+        TEST(loaded_twice),
+        TEST(paused_and_resumed),
+        TEST(noted_before_a_pause),
+        TEST(many_ends_wake_the_reader),
+        TEST(a_full_ring_loses_and_counts),
+        TEST(privilege_is_dropped),
+        TEST(two_capabilities_do),
+        TEST(told_while_it_is_swept),
+        TEST(told_or_swept),
+        TEST(a_control_group_is_made),
+        cmocka_unit_test(nobody_is_freed),
         cmocka_unit_test(nothing_is_left),
+        cmocka_unit_test(a_refused_build_is_followed_by_the_plain_one),
+        cmocka_unit_test(who_may_not_is_told_at_once),
     };
 
     int r;

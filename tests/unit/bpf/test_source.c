@@ -151,7 +151,7 @@ static uint64_t memory_tolerance(void)
 {
     long cpus = sysconf(_SC_NPROCESSORS_CONF), batch = 2 * cpus > 32 ? 2 * cpus : 32;
 
-    if (!live_kernel_is(6, 2) || live_kernel_is(6, 17))
+    if (!kernel_is(6, 2) || kernel_is(6, 17))
         return 0;
     return (uint64_t)(batch * cpus) * page_size();
 }
@@ -322,7 +322,7 @@ static void control_group(void **state)
  */
 static uint64_t least_shared(void)
 {
-    return (live_kernel_is(6, 2) ? UINT64_C(700) : 700 - 64) * page_size();
+    return (kernel_is(6, 2) ? UINT64_C(700) : 700 - 64) * page_size();
 }
 
 static void one_thread(void **state)
