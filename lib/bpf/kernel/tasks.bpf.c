@@ -5,6 +5,7 @@
  * of a task may change while they are followed; a read through one that is no more gives 0, and
  * what hangs on it is not believed if the task has let go of it meanwhile.
  */
+#include "bpf/kernel/ahead.h"
 #include "bpf/kernel/files.h"
 #include "bpf/kernel/memory.h"
 #include "bpf/kernel/numbers.h"
@@ -159,6 +160,8 @@ static __always_inline void take_process(const struct task_struct *task, __u32 k
 {
     struct holdings holdings;
 
+    if (kind == RECORD_PROCESS)
+        look_ahead(task);
     take_far(task, &holdings, ret);
     take_thread(task, kind, &ret->task);
     ret->start_ns = task->start_boottime;
