@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """CPU per process and sample of other exporters over ordinary processes, against the daemon's.
 
+The daemon is there twice, with processes as text and as the kernel counts them.
 Peers that are not installed are left out. Each round takes one sample of the peer and one of the
 daemon, both scraped over loopback; ratios are medians over the rounds. For the daemon a sample is
 a whole cycle and the scrape of it.
 """
+import contextlib
 import os
 import shutil
 import signal
@@ -89,19 +91,33 @@ def daemon_sample(daemon):
     return daemon.cpu_seconds() - before
 
 
-def compare(name, make, daemon, rounds):
+def compare(name, make, daemons, rounds):
     peer = make()
-    theirs, ours = [], []
+    theirs, ours = [], [[] for _ in daemons]
     try:
         for _ in range(rounds):
             theirs.append(peer.sample())
-            ours.append(daemon_sample(daemon))
+            for daemon, samples in zip(daemons, ours):
+                samples.append(daemon_sample(daemon))
     finally:
         peer.stop()
-    ratio = statistics.median(t / o for t, o in zip(theirs, ours))
     per_process = 1e6 / field.processes()
-    print(f"  {name:44} {statistics.median(theirs) * per_process:9.1f} "
-          f"{statistics.median(ours) * per_process:9.1f} {ratio:8.2f}", flush=True)
+    row = f"  {name:44} {statistics.median(theirs) * per_process:9.1f}"
+    for samples in ours:
+        ratio = statistics.median(t / o for t, o in zip(theirs, samples))
+        row += f" {statistics.median(samples) * per_process:9.1f} {ratio:8.2f}"
+    print(row, flush=True)
+
+
+def daemons_of(program):
+    """By the source of each; where the kernel's programs cannot be loaded, there is one."""
+    found = {}
+    for source in "procfs", "bpf":
+        try:
+            found[source] = field.Proctallyd(program, source=source)
+        except OSError:
+            print(f"source {source}: not to be had")
+    return found
 
 
 def main():
@@ -111,15 +127,19 @@ def main():
     field.isolate()
     with tempfile.NamedTemporaryFile("w", suffix=".yml") as names, \
             field.Farm(args.procfarm, args.processes, field.TYPICAL), \
-            field.Proctallyd(args.proctallyd) as daemon:
+            contextlib.ExitStack() as stack:
+        daemons = daemons_of(args.proctallyd)
+        for daemon in daemons.values():
+            stack.enter_context(daemon)
+            daemon.collect()
         names.write(NAMES)
         names.flush()
-        daemon.collect()
+        heads = "".join(f" {source:>9} {'ratio':>8}" for source in daemons)
         print(f"{field.processes()} processes: CPU us per process and sample, medians of "
-              f"{args.rounds} rounds\n  {'peer':44} {'peer':>9} {'ours':>9} {'ratio':>8}", flush=True)
+              f"{args.rounds} rounds\n  {'peer':44} {'peer':>9}{heads}", flush=True)
         for name, program, make in peers(names.name):
             if shutil.which(program):
-                compare(name, make, daemon, args.rounds)
+                compare(name, make, list(daemons.values()), args.rounds)
             else:
                 print(f"  {name:44} not installed")
 

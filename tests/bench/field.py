@@ -109,9 +109,10 @@ class Program:
 class Proctallyd(Program):
     """The daemon, which collects when it is told to."""
 
-    def __init__(self, program, interval="1h"):
+    def __init__(self, program, interval="1h", source="auto"):
         super().__init__(program, "--web.listen-address=127.0.0.1:PORT",
-                         f"--collector.interval={interval}", "--log.level=error")
+                         f"--collector.interval={interval}", "--log.level=error",
+                         f"--collector.source={source}")
         self.wait_ready()
 
     def snapshots(self):
