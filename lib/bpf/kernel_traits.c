@@ -2,6 +2,7 @@
 #include "bpf/kernel_traits.h"
 
 #include <bpf/btf.h>
+#include <errno.h>
 #include <linux/btf.h>
 #include <stdint.h>
 
@@ -10,15 +11,16 @@ static bool has(const struct btf *kernel, const char *name, uint32_t kind)
     return btf__find_by_name_kind(kernel, name, kind) >= 0;
 }
 
-void kernel_traits(struct kernel_traits *ret)
+int kernel_traits(struct kernel_traits *ret)
 {
-    struct btf *kernel = btf__load_vmlinux_btf();
+    /* btf__load_vmlinux_btf() does not tell why it fails. */
+    struct btf *kernel = btf__parse("/sys/kernel/btf/vmlinux", NULL);
 
-    *ret = (struct kernel_traits){0};
     if (!kernel)
-        return;
+        return -errno;
     /* Before 6.2 a counter of memory is one number. */
     ret->memory_in_parts = !has(kernel, "mm_rss_stat", BTF_KIND_STRUCT);
     ret->casts = has(kernel, "bpf_rdonly_cast", BTF_KIND_FUNC);
     btf__free(kernel);
+    return 0;
 }

@@ -7,5 +7,8 @@ struct kernel_traits {
     bool casts;           /* programs may cast addresses: from 6.2 on, unless built without a JIT */
 };
 
-/* Of the running kernel, by its own description (BTF); all false, if there is none. */
-void kernel_traits(struct kernel_traits *ret);
+/*
+ * Of the running kernel, by its own description (BTF). Returns 0, -ENOMEM, or another negative
+ * errno if there is none.
+ */
+int kernel_traits(struct kernel_traits *ret);

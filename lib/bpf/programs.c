@@ -176,14 +176,16 @@ static int load_build(struct programs *p, enum skeleton_build build,
 static int load(struct programs *p)
 {
     struct kernel_traits traits;
-    int r = -ENOTSUP;
+    int r = kernel_traits(&traits);
 
-    kernel_traits(&traits);
-    if (traits.casts && use_casts)
-        r = load_build(p, SKELETON_CASTS, &traits);
-    if (r == 0 || r == -ENOMEM || r == -EPERM)
+    if (r < 0)
         return r;
-    unload(p);
+    if (traits.casts && use_casts) {
+        r = load_build(p, SKELETON_CASTS, &traits);
+        if (r == 0 || r == -ENOMEM || r == -EPERM)
+            return r;
+        unload(p);
+    }
     return load_build(p, SKELETON_PLAIN, &traits);
 }
 
