@@ -5,6 +5,7 @@
  * In the first one a task carries its number itself, until the end. In another, `namespaced`, it
  * has one for each level above its own, as long as it has not ended.
  */
+#include "bpf/kernel/cast.h"
 #include "bpf/kernel/types.h"
 
 #include <bpf/bpf_core_read.h>
@@ -20,33 +21,21 @@ extern __u32 reader_level;
 static __always_inline __u32 number_of_pid(const struct pid *pid)
 {
     __u32 level = reader_level;
-    struct upid upid = {};
+    const struct upid *upid;
 
-    if (!pid || BPF_CORE_READ(pid, level) < level)
+    if (!pid || READ_FIELD(pid, level) < level)
         return 0;
-    bpf_probe_read_kernel(&upid.nr, sizeof(upid.nr),
-                          (const char *)pid + bpf_core_field_offset(struct pid, numbers) +
-                              level * bpf_core_type_size(struct upid) +
-                              bpf_core_field_offset(struct upid, nr));
-    bpf_probe_read_kernel(&upid.ns, sizeof(upid.ns),
-                          (const char *)pid + bpf_core_field_offset(struct pid, numbers) +
-                              level * bpf_core_type_size(struct upid) +
-                              bpf_core_field_offset(struct upid, ns));
-    return (__u64)upid.ns == reader_namespace ? (__u32)upid.nr : 0;
+    upid = CAST(struct upid, (const char *)pid + bpf_core_field_offset(struct pid, numbers) +
+                                 level * bpf_core_type_size(struct upid));
+    return (__u64)READ_FIELD(upid, ns) == reader_namespace ? (__u32)READ_FIELD(upid, nr) : 0;
 }
 
-/* The number of a task that has not ended; 0: it is not of this namespace. */
-static __always_inline __u32 number_of(const struct task_struct *task)
-{
-    if (!namespaced)
-        return (__u32)task->pid;
-    return number_of_pid(BPF_CORE_READ(task, thread_pid));
-}
-
-/* The number of the task's process. */
+/* The number of the task's process, which has not ended; 0: it is not of this namespace. */
 static __always_inline __u32 process_number_of(const struct task_struct *task)
 {
+    const struct task_struct *leader = task->group_leader;
+
     if (!namespaced)
         return (__u32)task->tgid;
-    return number_of_pid(BPF_CORE_READ(task, group_leader, thread_pid));
+    return number_of_pid(READ_FIELD(leader, thread_pid));
 }
