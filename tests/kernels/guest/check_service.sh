@@ -16,10 +16,6 @@ as_service() {
         --inh-caps=$TWO --ambient-caps=$TWO --bounding-set=$TWO -- "$@"
 }
 
-counts_locked_memory() {
-    [ "$(printf '%s\n5.11\n' "$(uname -r)" | sort -V | head -n 1)" != 5.11 ]
-}
-
 trap end_daemon EXIT
 configure auto
 start_daemon as_service 32768
@@ -27,7 +23,7 @@ settle 2
 expect 'proctally_source_info{source="bpf",reason="self_test_passed"}' 1
 stop_daemon
 
-if counts_locked_memory; then
+if ! kernel_is 5 11; then
     start_daemon as_service 64
     settle 1
     expect 'proctally_source_info{source="procfs",reason="not_permitted"}' 1
