@@ -1,0 +1,98 @@
+/* The scheduler's sum, which user and system CPU time divide. */
+#include "table_cycles.h"
+
+static const struct wanted wanted_both = {
+    .parts = UINT32_C(1) << PART_STAT,
+    .counters = UINT32_C(1) << COUNTER_CPU_USER_NS | UINT32_C(1) << COUNTER_CPU_SYSTEM_NS,
+};
+
+static struct sample runtime_of_seven(uint64_t runtime, uint64_t user, uint64_t system)
+{
+    struct sample s = last_of_seven(user);
+
+    sample_set_counter(&s, COUNTER_CPU_SYSTEM_NS, system);
+    s.have_cpu_runtime = true;
+    s.cpu_runtime_ns = runtime;
+    return s;
+}
+
+static void check_cpu(const struct delta *delta, uint64_t user, uint64_t system)
+{
+    assert_int_equal(delta->counter[COUNTER_CPU_USER_NS], user);
+    assert_int_equal(delta->counter[COUNTER_CPU_SYSTEM_NS], system);
+}
+
+/* What ticks say divides the sum, in every look and at the end, and neither part steps back. */
+static void test_runtime_is_split(void **state)
+{
+    static const struct {
+        uint64_t runtime, user, system, more_user, more_system;
+    } rows[] = {
+        {1000, 30, 10, 750, 250}, {1100, 30, 30, 0, 100},   {1100, 60, 30, 0, 0},
+        {1050, 60, 30, 0, 0},     {2000, 60, 60, 250, 650},
+    };
+    enum sighting sighting;
+    struct delta delta;
+    struct sample s;
+    struct table t;
+    uint32_t ref;
+
+    (void)state;
+    table_init(&t, TABLE_SINCE_FIRST_CYCLE, 0);
+    empty_cycle(&t);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        s = runtime_of_seven(rows[i].runtime, rows[i].user, rows[i].system);
+        table_begin(&t, 0);
+        assert_int_equal(table_see(&t, &s, 0, &wanted_both, &ref, &sighting, &delta), 0);
+        check_cpu(&delta, rows[i].more_user, rows[i].more_system);
+        table_end(&t);
+    }
+    /* By ticks alone it is as it was before there was a sum: what is behind steps back. */
+    s = runtime_of_seven(9, 1003, 60);
+    s.have_cpu_runtime = false;
+    table_begin(&t, 0);
+    assert_int_equal(table_see(&t, &s, 0, &wanted_both, &ref, &sighting, &delta), 0);
+    check_cpu(&delta, 3, 0);
+    assert_int_equal(t.steps_back[COUNTER_CPU_SYSTEM_NS], 1);
+    s = runtime_of_seven(2103, 1, 1);
+    assert_true(table_see_end(&t, ref, &s, &wanted_both, &delta));
+    check_cpu(&delta, 49, 51);
+    table_deinit(&t);
+}
+
+/* With one of the two, or without a base, there is nothing to hold to. */
+static void test_runtime_without_parts(void **state)
+{
+    struct sample s = runtime_of_seven(1000, 30, 10);
+    enum sighting sighting;
+    struct delta delta;
+    struct table t;
+    uint32_t ref;
+
+    (void)state;
+    table_init(&t, TABLE_SINCE_START, 0);
+    table_begin(&t, 0);
+    s.have_counters = UINT32_C(1) << COUNTER_CPU_USER_NS;
+    assert_int_equal(table_see(&t, &s, 0, &wanted_both, &ref, &sighting, &delta), 0);
+    assert_int_equal(delta.known, UINT32_C(1) << COUNTER_CPU_USER_NS);
+    assert_int_equal(delta.counter[COUNTER_CPU_USER_NS], 30);
+    table_end(&t);
+    table_forget_counters(&t, wanted_both.counters);
+    s = runtime_of_seven(2000, 10, 30);
+    table_begin(&t, 0);
+    assert_int_equal(table_see(&t, &s, 0, &wanted_both, &ref, &sighting, &delta), 0);
+    check_cpu(&delta, 0, 0);
+    assert_int_equal(table_process(&t, ref)->bases.highest[COUNTER_CPU_USER_NS], 500);
+    assert_int_equal(table_process(&t, ref)->bases.highest[COUNTER_CPU_SYSTEM_NS], 1500);
+    table_deinit(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_runtime_is_split),
+        cmocka_unit_test(test_runtime_without_parts),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
