@@ -1,7 +1,7 @@
 /*
  * The programs in the kernel that runs: loaded, attached, asked; and who may ask.
  *
- * How the numbers in records come out, test_source.c tells.
+ * How the numbers in records come out, test_source.c and test_source_ends.c tell.
  */
 #include "bpf/programs.h"
 
