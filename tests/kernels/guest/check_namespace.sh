@@ -4,7 +4,7 @@
 set -u
 . /guest/page.sh
 
-for program in test_source bpf_compare; do
+for program in test_source test_source_ends bpf_compare; do
     unshare --pid --fork --mount-proc /programs/$program || fault "$program in a pid namespace: $?"
 done
 finish
