@@ -32,12 +32,13 @@ all_are_gone() {
 mkdir -p /sys/fs/cgroup/system.slice
 echo +memory >/sys/fs/cgroup/cgroup.subtree_control
 echo +memory >/sys/fs/cgroup/system.slice/cgroup.subtree_control
-mkdir $GREEDY_PLACE
-echo 16M >$GREEDY_PLACE/memory.max
 trap end_daemon EXIT
 configure bpf
 start_daemon
 settle 1
+# The daemon is told of it, so none of them has to live until it looks.
+mkdir $GREEDY_PLACE
+echo 16M >$GREEDY_PLACE/memory.max
 statuses=$(sh -c "$RUN" 2>&- | tr '\n' ' ')
 [ "$statuses" = '137 137 137 137 137 137 ' ] || fault "they ended with $statuses"
 wait_until all_are_gone
