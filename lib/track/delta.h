@@ -21,6 +21,7 @@ struct delta {
 /* The bases of one process. `have`: 1 << enum counter that has one. */
 struct bases {
     uint32_t have;
+    bool split; /* user and system CPU time were divided out of their sum at some look */
     uint64_t highest[COUNTER_N];
 };
 

@@ -312,19 +312,31 @@ static void table_keep_all(struct kept_gauges *kept, uint32_t parts_read,
     table_keep(kept, &kept->proportional_bytes, GAUGE_PROPORTIONAL_BYTES, parts_read, wanted, s);
 }
 
-/* The scheduler's sum, where there is one, in the place of what ticks say. */
-static void table_split_cpu(const struct bases *bases, struct sample *s)
+static uint64_t sum_of_parts(struct cpu_parts parts)
+{
+    uint64_t sum;
+
+    return __builtin_add_overflow(parts.user_ns, parts.system_ns, &sum) ? UINT64_MAX : sum;
+}
+
+/*
+ * The scheduler's sum, where there is one, in the place of what ticks say. Where there is none any
+ * more, what text says is such a sum too: the kernel divides it by another history than was seen
+ * here, and the part that is ahead would be counted, while the other cannot fall.
+ */
+static void table_split_cpu(struct bases *bases, struct sample *s)
 {
     const uint32_t both = UINT32_C(1) << COUNTER_CPU_USER_NS | UINT32_C(1) << COUNTER_CPU_SYSTEM_NS;
     struct cpu_parts ticks = {s->counter[COUNTER_CPU_USER_NS], s->counter[COUNTER_CPU_SYSTEM_NS]};
     struct cpu_parts before = {0}, parts;
 
-    if (!s->have_cpu_runtime || (s->have_counters & both) != both)
+    if ((s->have_counters & both) != both || (!s->have_cpu_runtime && !bases->split))
         return;
     if ((bases->have & both) == both)
         before = (struct cpu_parts){bases->highest[COUNTER_CPU_USER_NS],
                                     bases->highest[COUNTER_CPU_SYSTEM_NS]};
-    parts = cpu_split(s->cpu_runtime_ns, ticks, before);
+    parts = cpu_split(s->have_cpu_runtime ? s->cpu_runtime_ns : sum_of_parts(ticks), ticks, before);
+    bases->split = true;
     s->counter[COUNTER_CPU_USER_NS] = parts.user_ns;
     s->counter[COUNTER_CPU_SYSTEM_NS] = parts.system_ns;
 }

@@ -251,8 +251,47 @@ static void check_nothing_fell(struct run *r)
 
             if (total < r->stands[number][k])
                 complain(r, "a total fell to", total, r->stands[number][k]);
-            r->stands[number][k] = total;
         }
+    }
+}
+
+static uint64_t cpu_of(const uint64_t totals[GROUP_COUNTER_N])
+{
+    return totals[COUNTER_CPU_USER_NS] + totals[COUNTER_CPU_SYSTEM_NS];
+}
+
+/*
+ * Of all groups but the storm's, whose processes are too many for this. Those that were there
+ * before the daemon have used far more than there was since.
+ */
+static void check_cpu_of_others(struct run *r, uint64_t passed_ns)
+{
+    const struct groups *groups = &r->cycle.groups;
+    uint64_t cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+
+    for (size_t i = 0; i < groups->n_order; i++) {
+        uint32_t number = groups->order[i];
+        const struct group *g = &groups->groups[number];
+        uint64_t most_ns = (passed_ns + LATE_NS) * cpus + (g->members + 1) * TICKS_NS, more_ns;
+
+        if (number >= 2 * GROUPS_MAX ||
+            span_equal(group_name(groups, number), SPAN_LITERAL("storm")))
+            continue;
+        more_ns = cpu_of(g->total) - cpu_of(r->stands[number]);
+        if (more_ns > most_ns)
+            complain(r, "CPU of another group grew by ns", more_ns, most_ns);
+    }
+}
+
+static void take_stands(struct run *r)
+{
+    const struct groups *groups = &r->cycle.groups;
+
+    for (size_t i = 0; i < groups->n_order; i++) {
+        uint32_t number = groups->order[i];
+
+        if (number < 2 * GROUPS_MAX)
+            memcpy(r->stands[number], groups->groups[number].total, sizeof(r->stands[number]));
     }
 }
 
@@ -293,6 +332,7 @@ static void check_cpu(struct run *r, const struct counted *now)
 
     if (now->cpu_ns - r->last.cpu_ns > most_ns)
         complain(r, "CPU grew by ns", now->cpu_ns - r->last.cpu_ns, most_ns);
+    check_cpu_of_others(r, passed_ns);
 }
 
 static void check_nothing_jumped(struct run *r, const struct counted *now)
@@ -325,6 +365,7 @@ static void run_cycle(struct run *r)
     counted = count(r);
     check_nothing_fell(r);
     check_nothing_jumped(r, &counted);
+    take_stands(r);
     r->last = counted;
     r->noted[r->cycles % NOTED_MAX] = noted;
 }

@@ -47,16 +47,76 @@ static void test_runtime_is_split(void **state)
         check_cpu(&delta, rows[i].more_user, rows[i].more_system);
         table_end(&t);
     }
-    /* By ticks alone it is as it was before there was a sum: what is behind steps back. */
-    s = runtime_of_seven(9, 1003, 60);
+    s = runtime_of_seven(2103, 1, 1);
+    assert_true(table_see_end(&t, ref, &s, &wanted_both, &delta));
+    check_cpu(&delta, 52, 51);
+    table_deinit(&t);
+}
+
+static struct sample text_of_seven(uint64_t user, uint64_t system)
+{
+    struct sample s = runtime_of_seven(0, user, system);
+
     s.have_cpu_runtime = false;
+    return s;
+}
+
+/*
+ * Text divides the sum by all that there ever was, of which another part was seen here: the sum
+ * goes on from where it was, and what text is behind by, in ticks, is no step back.
+ */
+static void test_text_goes_on_from_a_runtime(void **state)
+{
+    static const struct {
+        bool text;
+        uint64_t runtime, user, system, more_user, more_system;
+    } rows[] = {
+        {false, 10000, 0, 152, 0, 10000}, {true, 0, 4020, 5980, 0, 0},
+        {true, 0, 4010, 5980, 0, 0},      {true, 0, 4100, 6000, 100, 0},
+        {true, 0, 5000, 5200, 100, 0},    {false, 10500, 10, 160, 300, 0},
+        {true, 0, 4200, 6310, 10, 0},     {true, 0, UINT64_MAX, 0, UINT64_MAX - 10510, 0},
+    };
+    enum sighting sighting;
+    struct delta delta;
+    struct table t;
+    uint32_t ref;
+
+    (void)state;
+    table_init(&t, TABLE_SINCE_START, 0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct sample s = rows[i].text
+                              ? text_of_seven(rows[i].user, rows[i].system)
+                              : runtime_of_seven(rows[i].runtime, rows[i].user, rows[i].system);
+
+        table_begin(&t, 0);
+        assert_int_equal(table_see(&t, &s, 0, &wanted_both, &ref, &sighting, &delta), 0);
+        check_cpu(&delta, rows[i].more_user, rows[i].more_system);
+        table_end(&t);
+    }
+    assert_int_equal(t.steps_back[COUNTER_CPU_USER_NS], 0);
+    assert_int_equal(t.steps_back[COUNTER_CPU_SYSTEM_NS], 0);
+    table_deinit(&t);
+}
+
+/* Text alone is taken as it is, and what steps back is counted. */
+static void test_text_alone_is_not_split(void **state)
+{
+    struct sample s = text_of_seven(1000, 1000);
+    enum sighting sighting;
+    struct delta delta;
+    struct table t;
+    uint32_t ref;
+
+    (void)state;
+    table_init(&t, TABLE_SINCE_START, 0);
+    table_begin(&t, 0);
+    assert_int_equal(table_see(&t, &s, 0, &wanted_both, &ref, &sighting, &delta), 0);
+    table_end(&t);
+    s = text_of_seven(1003, 60);
     table_begin(&t, 0);
     assert_int_equal(table_see(&t, &s, 0, &wanted_both, &ref, &sighting, &delta), 0);
     check_cpu(&delta, 3, 0);
     assert_int_equal(t.steps_back[COUNTER_CPU_SYSTEM_NS], 1);
-    s = runtime_of_seven(2103, 1, 1);
-    assert_true(table_see_end(&t, ref, &s, &wanted_both, &delta));
-    check_cpu(&delta, 49, 51);
     table_deinit(&t);
 }
 
@@ -91,6 +151,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_runtime_is_split),
+        cmocka_unit_test(test_text_goes_on_from_a_runtime),
+        cmocka_unit_test(test_text_alone_is_not_split),
         cmocka_unit_test(test_runtime_without_parts),
     };
 
