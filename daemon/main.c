@@ -446,8 +446,9 @@ int main(int argc, char **argv)
     else if (options.help)
         options_help(stdout);
     else if (options.version)
-        printf("proctallyd %s (revision %s, libmicrohttpd %s, %s)\n", PROCTALLY_VERSION,
-               PROCTALLY_REVISION, http_library_version(), service_library());
+        printf("proctallyd %s (revision %s, libmicrohttpd %s, %s, %s)\n", PROCTALLY_VERSION,
+               PROCTALLY_REVISION, http_library_version(), service_library(),
+               source_choice_library());
     else
         status = load_and_run(&options, &error);
     /* Pages and settings complained themselves; this is for help and version. */

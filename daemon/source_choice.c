@@ -12,12 +12,14 @@
 #include "daemon/privileges.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #ifdef PROCTALLY_WITH_BPF
+#include "bpf/programs.h"
 #include "bpf/source.h"
 #endif
 
@@ -55,6 +57,14 @@ static void drop_privileges(bool walks)
 }
 
 #ifdef PROCTALLY_WITH_BPF
+
+const char *source_choice_library(void)
+{
+    static char text[32];
+
+    snprintf(text, sizeof(text), "libbpf %s", programs_library_version());
+    return text;
+}
 
 enum source_reason source_choice_of_one_look(const struct config *c)
 {
@@ -236,6 +246,11 @@ int source_choice_make(struct source_choice *ret, const struct config *c, struct
 }
 
 #else
+
+const char *source_choice_library(void)
+{
+    return "no libbpf";
+}
 
 enum source_reason source_choice_of_one_look(const struct config *c)
 {

@@ -44,5 +44,8 @@ void source_choice_deinit(struct source_choice *s);
 /* Why --once and --explain take the procfs, which they always do. */
 enum source_reason source_choice_of_one_look(const struct config *c);
 
+/* What the bpf source is built with, or that it is not; static. */
+const char *source_choice_library(void);
+
 /* The source's name: label `source` of proctally_source_info. */
 const char *source_choice_name(const struct source_choice *s);

@@ -3,7 +3,11 @@ set(PROCTALLY_BPF AUTO CACHE STRING "Build the bpf source: ON, OFF, or AUTO (whe
 set_property(CACHE PROPERTY PROCTALLY_BPF PROPERTY STRINGS ON OFF AUTO)
 
 set(PROCTALLY_WITH_BPF FALSE)
-if(PROCTALLY_BPF STREQUAL "OFF")
+string(TOUPPER "${PROCTALLY_BPF}" proctally_bpf)
+if(NOT proctally_bpf MATCHES "^(ON|OFF|AUTO)$")
+  message(FATAL_ERROR "PROCTALLY_BPF is ON, OFF or AUTO, and not ${PROCTALLY_BPF}")
+endif()
+if(proctally_bpf STREQUAL "OFF")
   message(STATUS "bpf source: off")
   return()
 endif()
@@ -21,6 +25,22 @@ foreach(tool CLANG BPFTOOL LLVM_STRIP)
 endforeach()
 if(NOT BPF_FOUND)
   list(APPEND missing libbpf)
+endif()
+
+# Some distributions' bpftool wants another package for the kernel that runs, and not every clang
+# knows the target.
+if(NOT missing)
+  execute_process(COMMAND ${PROCTALLY_BPFTOOL} version
+    RESULT_VARIABLE result OUTPUT_QUIET ERROR_QUIET)
+  if(NOT result EQUAL 0)
+    list(APPEND missing "a bpftool that runs")
+  endif()
+  execute_process(
+    COMMAND ${PROCTALLY_CLANG} -target bpf -c -x c /dev/null -o ${CMAKE_CURRENT_BINARY_DIR}/bpf-try.o
+    RESULT_VARIABLE result OUTPUT_QUIET ERROR_QUIET)
+  if(NOT result EQUAL 0)
+    list(APPEND missing "a clang that compiles for bpf")
+  endif()
 endif()
 
 # As the kernel's tracing headers call them.
@@ -41,7 +61,7 @@ endif()
 if(NOT missing)
   set(PROCTALLY_WITH_BPF TRUE)
   message(STATUS "bpf source: on")
-elseif(PROCTALLY_BPF STREQUAL "ON")
+elseif(proctally_bpf STREQUAL "ON")
   list(JOIN missing ", " missing)
   message(FATAL_ERROR "bpf source: missing ${missing}")
 else()

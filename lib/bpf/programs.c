@@ -158,6 +158,9 @@ static int load_build(struct programs *p, enum skeleton_build build,
         return -errno;
     configure(p->skeleton, traits);
     r = proctally_bpf__load(p->skeleton);
+    /* They are not there where libbpf has found that the kernel maps no variables. */
+    if (r == 0 && (!p->skeleton->rodata || !p->skeleton->bss))
+        r = -ENOTSUP;
     if (r == 0)
         r = learn_cpus(p->skeleton);
     if (r < 0)
@@ -173,20 +176,17 @@ static int load_build(struct programs *p, enum skeleton_build build,
 }
 
 /* Where the better programs are refused, those are left that every kernel takes. */
-static int load(struct programs *p)
+static int load(struct programs *p, const struct kernel_traits *traits)
 {
-    struct kernel_traits traits;
-    int r = kernel_traits(&traits);
+    int r;
 
-    if (r < 0)
-        return r;
-    if (traits.casts && use_casts) {
-        r = load_build(p, SKELETON_CASTS, &traits);
+    if (traits->casts && use_casts) {
+        r = load_build(p, SKELETON_CASTS, traits);
         if (r == 0 || r == -ENOMEM || r == -EPERM)
             return r;
         unload(p);
     }
-    return load_build(p, SKELETON_PLAIN, &traits);
+    return load_build(p, SKELETON_PLAIN, traits);
 }
 
 void programs_use_casts(bool use)
@@ -194,26 +194,50 @@ void programs_use_casts(bool use)
     use_casts = use;
 }
 
+/* Whether the least that there is to ask of bpf(2) is permitted. */
+static bool may_ask(void)
+{
+    int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, NULL, sizeof(uint32_t), sizeof(uint32_t), 1, NULL);
+
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0 || (errno != EPERM && errno != EACCES && errno != ENOSYS);
+}
+
+/* The verifier refuses with EACCES, as security modules do; who may not even ask gets EPERM. */
 static enum programs_failure failure_of(int r)
 {
     if (r == -ENOMEM)
         return PROGRAMS_NO_MEMORY;
-    if (access("/sys/kernel/btf/vmlinux", R_OK) < 0)
-        return PROGRAMS_NO_BTF;
-    /* The verifier refuses with EACCES, who may not even ask gets EPERM. */
-    return r == -EPERM ? PROGRAMS_DENIED : PROGRAMS_REFUSED;
+    return r == -EPERM || !may_ask() ? PROGRAMS_DENIED : PROGRAMS_REFUSED;
+}
+
+static int load_or_tell(struct programs *p, enum programs_failure *ret_failure)
+{
+    struct kernel_traits traits;
+    int r = kernel_traits(&traits);
+
+    if (r < 0) {
+        *ret_failure = r == -ENOMEM ? PROGRAMS_NO_MEMORY : PROGRAMS_NO_BTF;
+        return r;
+    }
+    r = load(p, &traits);
+    if (r < 0)
+        *ret_failure = failure_of(r);
+    return r;
 }
 
 int programs_load(struct programs **ret, enum programs_failure *ret_failure)
 {
     struct programs *p = calloc(1, sizeof(*p));
-    int r = p ? 0 : -ENOMEM;
+    int r;
 
     libbpf_set_print(silence);
-    if (p)
-        r = load(p);
+    *ret_failure = PROGRAMS_NO_MEMORY;
+    if (!p)
+        return -ENOMEM;
+    r = load_or_tell(p, ret_failure);
     if (r < 0) {
-        *ret_failure = failure_of(r);
         programs_free(p);
         return r;
     }
@@ -299,4 +323,9 @@ int programs_ring_fd(const struct programs *p)
 uint64_t programs_lost(const struct programs *p)
 {
     return __atomic_load_n(&p->skeleton->bss->lost_ends, __ATOMIC_RELAXED);
+}
+
+const char *programs_library_version(void)
+{
+    return libbpf_version_string();
 }

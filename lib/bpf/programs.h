@@ -83,3 +83,6 @@ int programs_ring_fd(const struct programs *p);
 
 /* Ends that there was no room for, ever. */
 uint64_t programs_lost(const struct programs *p);
+
+/* Version of the library that loads them, as it calls itself; static. */
+const char *programs_library_version(void);

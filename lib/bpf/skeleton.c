@@ -5,15 +5,21 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 
-#define SIZE_OF_VARIABLES(skeleton) \
-    (sizeof(*((struct skeleton *)0)->bss) + sizeof(*((struct skeleton *)0)->rodata))
-
 /* Both builds have the same programs, maps and variables, and so one skeleton. */
-static_assert(sizeof(struct proctally_bpf) == sizeof(struct proctally_casts_bpf) &&
-                  SIZE_OF_VARIABLES(proctally_bpf) == SIZE_OF_VARIABLES(proctally_casts_bpf),
+static_assert(sizeof(struct proctally_bpf) == sizeof(struct proctally_casts_bpf),
               "the builds differ");
+
+#define SAME_PLACE(section, variable)                                            \
+    static_assert(offsetof(struct proctally_bpf__##section, variable) ==         \
+                      offsetof(struct proctally_casts_bpf__##section, variable), \
+                  "the builds differ")
+
+SAME_PLACE(rodata, namespaced);
+SAME_PLACE(rodata, n_cpus);
+SAME_PLACE(bss, lost_ends);
 
 static void take_bytes(struct bpf_object_skeleton *s, enum skeleton_build build)
 {

@@ -1,7 +1,9 @@
 /*
- * refuse - runs a program for which system calls fail with EPERM, as a seccomp profile has it.
+ * refuse - runs a program for which system calls fail, as a seccomp profile has it.
  *
- *     refuse NUMBER... -- COMMAND...
+ *     refuse NUMBER[=ERRNO]... -- COMMAND...
+ *
+ * With EPERM, if it is not said.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -15,12 +17,15 @@
 
 enum { NUMBERS_MAX = 16 };
 
-static int refuse(unsigned number)
+static int refuse(const char *what)
 {
+    const char *errno_text = strchr(what, '=');
+    unsigned number = (unsigned)strtoul(what, NULL, 10),
+             error = errno_text ? (unsigned)strtoul(errno_text + 1, NULL, 10) : EPERM;
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
@@ -37,7 +42,7 @@ int main(int argc, char **argv)
         return 125;
     }
     for (; i < argc && i <= NUMBERS_MAX && strcmp(argv[i], "--") != 0; i++)
-        if (refuse((unsigned)strtoul(argv[i], NULL, 10)) < 0) {
+        if (refuse(argv[i]) < 0) {
             perror("refuse: PR_SET_SECCOMP");
             return 125;
         }

@@ -285,6 +285,8 @@ def test_flags():
     done = run("--version")
     equal("--version", done.returncode, 0)
     true("names itself", b"proctally" in done.stdout)
+    for library in (b"libmicrohttpd ", b"libsystemd", b"libbpf"):
+        true(f"names {library}", library in done.stdout)
     done = run("--help")
     equal("--help", done.returncode, 0)
     for flag in ("config.file", "web.listen-address", "web.telemetry-path", "path.procfs",

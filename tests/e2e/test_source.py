@@ -2,6 +2,7 @@
 """Which source `auto` takes where, what is told of it, and that nothing of what loading takes is
 left; and what becomes of who asks for `bpf` where it cannot be had."""
 import contextlib
+import errno
 import os
 import re
 import shutil
@@ -172,7 +173,8 @@ def check_refused(reason, says, **how):
 
 def test_seccomp():
     need_bpf()
-    check_refused("not_permitted", "seccomp", under=[REFUSE, str(SYS_BPF), "--"])
+    for error in (errno.EPERM, errno.EACCES, errno.ENOSYS):
+        check_refused("not_permitted", "seccomp", under=[REFUSE, f"{SYS_BPF}={error}", "--"])
 
 
 def test_root_without_capabilities():
@@ -204,6 +206,13 @@ def test_no_btf():
     hide = " && ".join(f"mount -t tmpfs none {path}" for path in places)
     check_refused("no_btf", BTF, under=["unshare", "--mount", "sh", "-c",
                                         f"{hide} && exec \"$@\"", "sh"])
+
+
+def test_btf_is_masked():
+    need_bpf()
+    need_tool("unshare", "--mount")
+    check_refused("no_btf", BTF, under=["unshare", "--mount", "sh", "-c",
+                                        f"mount --bind /dev/null {BTF} && exec \"$@\"", "sh"])
 
 
 def test_tree_of_files():

@@ -85,12 +85,12 @@ static inline const char *live_obstacle(void)
     }
     if (failure == PROGRAMS_NO_BTF)
         return "the kernel has no BTF";
+    if (r == -ENOSYS)
+        return "there is no bpf(2)";
     if (failure == PROGRAMS_DENIED && geteuid() != 0)
         return "bpf(2) is denied: not root";
     if (failure == PROGRAMS_DENIED)
         return "bpf(2) is denied: capabilities, seccomp or lockdown";
-    if (r == -ENOSYS)
-        return "there is no bpf(2)";
     return kernel_is(5, 10) ? NULL : "the kernel is older than 5.10";
 }
 

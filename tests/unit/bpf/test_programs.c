@@ -7,12 +7,12 @@
 
 #include "live.h"
 
+#include <bpf/libbpf.h>
 #include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-struct bpf_object_skeleton;
 int __real_bpf_object__load_skeleton(struct bpf_object_skeleton *s);
 int __wrap_bpf_object__load_skeleton(struct bpf_object_skeleton *s);
 
@@ -20,12 +20,18 @@ static struct programs *programs;
 /* How often the kernel is asked, and how it answers the first time; 0: as it likes. */
 static unsigned n_asked;
 static int first_answer;
+/* Whether variables are mapped, of what is loaded. */
+static bool maps_no_variables;
 
 int __wrap_bpf_object__load_skeleton(struct bpf_object_skeleton *s)
 {
     int answer = n_asked++ == 0 ? first_answer : 0;
+    int r = answer < 0 ? answer : __real_bpf_object__load_skeleton(s);
 
-    return answer < 0 ? answer : __real_bpf_object__load_skeleton(s);
+    for (int i = 0; r == 0 && maps_no_variables && i < s->map_cnt; i++)
+        if (s->maps[i].mmaped)
+            *s->maps[i].mmaped = NULL;
+    return r;
 }
 
 static int load(void **state)
@@ -592,6 +598,20 @@ static void a_refused_build_is_followed_by_the_plain_one(void **state)
     }
 }
 
+/* libbpf asks whether the kernel maps them, and goes on if that fails. */
+static void without_variables(void **state)
+{
+    enum programs_failure failure;
+    unsigned before = live_descriptors();
+
+    (void)state;
+    maps_no_variables = true;
+    assert_int_equal(programs_load(&programs, &failure), -ENOTSUP);
+    maps_no_variables = false;
+    assert_int_equal(failure, PROGRAMS_REFUSED);
+    assert_int_equal(live_descriptors(), before);
+}
+
 /* Another build would fare no better. */
 static void who_may_not_is_told_at_once(void **state)
 {
@@ -641,6 +661,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(nothing_is_left),
         cmocka_unit_test(a_refused_build_is_followed_by_the_plain_one),
         cmocka_unit_test(who_may_not_is_told_at_once),
+        cmocka_unit_test(without_variables),
     };
 
     int r;
