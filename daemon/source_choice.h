@@ -44,7 +44,7 @@ void source_choice_deinit(struct source_choice *s);
 /* Why --once and --explain take the procfs, which they always do. */
 enum source_reason source_choice_of_one_look(const struct config *c);
 
-/* What the bpf source is built with, or that it is not; static. */
+/* Name and version of the library that the bpf source has, or that there is none; static. */
 const char *source_choice_library(void);
 
 /* The source's name: label `source` of proctally_source_info. */

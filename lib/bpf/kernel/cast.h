@@ -4,8 +4,8 @@
  *
  * Without a call, and so for a tenth of what bpf_probe_read_kernel() takes; what is not there reads
  * as 0. The kernel has bpf_rdonly_cast() since 6.2. Of one that has not, libbpf would look for it
- * in modules, which takes CAP_SYS_ADMIN; so whoever uses this is built twice: kernels that
- * can cast get what was built with KERNEL_CASTS, and the others the calls.
+ * in modules, which takes CAP_SYS_ADMIN; so whoever uses this is built twice: kernels that can cast
+ * get what was built with KERNEL_CASTS, and the others the calls.
  */
 #include "bpf/kernel/types.h"
 
